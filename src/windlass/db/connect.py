@@ -1,0 +1,143 @@
+"""How Windlass opens connections, and what its callers see when the database refuses or fails.
+
+Nothing here is set per session beyond what libpq sends at start-up, so that every connection
+also works through a pooler that hands it to somebody else after each transaction.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal
+
+import psycopg
+from psycopg import AsyncConnection, Connection
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.rows import TupleRow
+
+from windlass.errors import InvalidInput, WindlassError, from_sqlstate
+
+if TYPE_CHECKING:
+    from psycopg_pool import AsyncConnectionPool
+
+__all__ = [
+    "Pooler",
+    "connect",
+    "connect_async",
+    "connection_parameters",
+    "make_pool",
+    "translate",
+    "translated",
+]
+
+Pooler = Literal["none", "transaction"]
+
+# libpq keyword, the environment variable that also sets it, our default.  A peer that vanishes
+# without a word is noticed within about half a minute; a standby is never taken for the primary.
+_DEFAULTS: tuple[tuple[str, str | None, str], ...] = (
+    ("connect_timeout", "PGCONNECT_TIMEOUT", "10"),
+    ("target_session_attrs", "PGTARGETSESSIONATTRS", "read-write"),
+    ("keepalives_idle", None, "15"),
+    ("keepalives_interval", None, "5"),
+    ("keepalives_count", None, "3"),
+    ("tcp_user_timeout", None, "30000"),
+)
+
+
+def connection_parameters(
+    url: str, *, application_name: str = "windlass", environ: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """The libpq keywords for `url`, with our defaults where neither it nor the environment speaks."""
+    environ = os.environ if environ is None else environ
+    try:
+        given = {key: str(value) for key, value in conninfo_to_dict(url).items() if value is not None}
+    except psycopg.ProgrammingError:
+        # Not chained: the driver's own sentence quotes the text it could not read, password included.
+        raise InvalidInput("the database URL is not a PostgreSQL URL or connection string") from None
+    defaults = {
+        key: value for key, variable, value in _DEFAULTS if variable is None or variable not in environ
+    }
+    return {**defaults, "application_name": application_name, **given}
+
+
+def driver_options(pooler: Pooler) -> dict[str, Any]:
+    # Behind a transaction pooler the next statement may run on another server connection, where
+    # a statement prepared on this one does not exist.
+    return {"autocommit": True, **({"prepare_threshold": None} if pooler == "transaction" else {})}
+
+
+def connect(url: str, *, pooler: Pooler = "none", application_name: str = "windlass") -> Connection[TupleRow]:
+    """An open connection in autocommit mode."""
+    parameters: dict[str, Any] = {**connection_parameters(url, application_name=application_name)}
+    with translated():
+        return Connection.connect(**parameters, **driver_options(pooler))
+
+
+async def connect_async(
+    url: str, *, pooler: Pooler = "none", application_name: str = "windlass"
+) -> AsyncConnection[TupleRow]:
+    """An open asyncio connection in autocommit mode."""
+    parameters: dict[str, Any] = {**connection_parameters(url, application_name=application_name)}
+    with translated():
+        return await AsyncConnection.connect(**parameters, **driver_options(pooler))
+
+
+def make_pool(
+    url: str,
+    *,
+    pooler: Pooler = "none",
+    application_name: str = "windlass",
+    min_size: int = 1,
+    max_size: int = 4,
+    timeout: float = 30.0,
+) -> "AsyncConnectionPool[AsyncConnection[TupleRow]]":
+    """A pool, not yet opened: its owner opens it on its event loop and closes it."""
+    from psycopg_pool import AsyncConnectionPool
+
+    parameters: dict[str, Any] = {**connection_parameters(url, application_name=application_name)}
+    return AsyncConnectionPool(
+        kwargs={**parameters, **driver_options(pooler)},
+        min_size=min_size,
+        max_size=max_size,
+        timeout=timeout,
+        name=application_name,
+        open=False,
+    )
+
+
+def translate(error: psycopg.Error) -> WindlassError:
+    """The Windlass error that says the same as the driver's.
+
+    A DETAIL that holds a JSON object is how our own functions hand over named details.
+    """
+    message = error.diag.message_primary or str(error) or type(error).__name__
+    if error.sqlstate is not None:
+        return from_sqlstate(error.sqlstate, message, _details(error))
+    if isinstance(error, psycopg.OperationalError):
+        return from_sqlstate(None, message)
+    if isinstance(error, psycopg.DataError):
+        return InvalidInput(message)
+    return WindlassError(message)
+
+
+def _details(error: psycopg.Error) -> dict[str, Any]:
+    details: dict[str, Any] = {}
+    if error.diag.message_hint:
+        details["hint"] = error.diag.message_hint
+    text = error.diag.message_detail
+    if not text:
+        return details
+    try:
+        named = json.loads(text)
+    except ValueError:
+        named = None
+    return {**details, **named} if isinstance(named, dict) else {**details, "detail": text}
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Turn the driver's errors into ours; serves synchronous and asynchronous blocks alike."""
+    try:
+        yield
+    except psycopg.Error as error:
+        raise translate(error) from error

@@ -1,0 +1,138 @@
+"""Our own connections to the database: a pool that carries out calls, on an event loop or in threads.
+
+Both faces run the same `Call` values.  A statement that failed because its connection died is not
+repeated here: whether that is safe is for the caller to know.
+"""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, TypeVar
+
+from psycopg import AsyncConnection, AsyncRawCursor, Connection, RawCursor
+from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolClosed, PoolTimeout
+
+from windlass.db.call import Call
+from windlass.db.connect import Pooler, connection_parameters, driver_options, translated
+from windlass.errors import Unavailable
+
+__all__ = ["AsyncDatabase", "SyncDatabase", "run", "run_async"]
+
+T = TypeVar("T")
+
+
+async def run_async(connection: AsyncConnection[Any], call: Call[T]) -> T:
+    """Carry out a call on an open connection of ours."""
+    with translated():
+        async with AsyncRawCursor(connection) as cursor:
+            await cursor.execute(call.text.encode(), call.values, binary=True)
+            rows = await cursor.fetchall()
+    return call.read(rows)
+
+
+def run(connection: Connection[Any], call: Call[T]) -> T:
+    with translated(), RawCursor(connection) as cursor:
+        cursor.execute(call.text.encode(), call.values, binary=True)
+        rows = cursor.fetchall()
+    return call.read(rows)
+
+
+class AsyncDatabase:
+    """A pool on the running event loop; use as `async with`."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        pooler: Pooler = "none",
+        application_name: str = "windlass",
+        max_size: int = 4,
+        timeout: float = 30.0,
+    ) -> None:
+        parameters: dict[str, Any] = {**connection_parameters(url, application_name=application_name)}
+        self._pool: AsyncConnectionPool[AsyncConnection[Any]] = AsyncConnectionPool(
+            kwargs={**parameters, **driver_options(pooler)},
+            min_size=0,
+            max_size=max_size,
+            timeout=timeout,
+            name=application_name,
+            open=False,
+        )
+
+    async def open(self) -> None:
+        await self._pool.open()
+
+    async def close(self) -> None:
+        await self._pool.close()
+
+    async def __aenter__(self) -> "AsyncDatabase":
+        await self.open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[AsyncConnection[Any]]:
+        """A connection for a transaction of one's own (`async with connection.transaction()`)."""
+        with translated(), _pool_errors():
+            async with self._pool.connection() as connection:
+                yield connection
+
+    async def run(self, call: Call[T]) -> T:
+        async with self.connection() as connection:
+            return await run_async(connection, call)
+
+
+class SyncDatabase:
+    """The same pool for threads; use as `with`."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        pooler: Pooler = "none",
+        application_name: str = "windlass",
+        max_size: int = 4,
+        timeout: float = 30.0,
+    ) -> None:
+        parameters: dict[str, Any] = {**connection_parameters(url, application_name=application_name)}
+        self._pool: ConnectionPool[Connection[Any]] = ConnectionPool(
+            kwargs={**parameters, **driver_options(pooler)},
+            min_size=0,
+            max_size=max_size,
+            timeout=timeout,
+            name=application_name,
+            open=False,
+        )
+
+    def open(self) -> None:
+        self._pool.open()
+
+    def close(self) -> None:
+        self._pool.close()
+
+    def __enter__(self) -> "SyncDatabase":
+        self.open()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def connection(self) -> Iterator[Connection[Any]]:
+        with translated(), _pool_errors(), self._pool.connection() as connection:
+            yield connection
+
+    def run(self, call: Call[T]) -> T:
+        with self.connection() as connection:
+            return run(connection, call)
+
+
+@contextmanager
+def _pool_errors() -> Iterator[None]:
+    try:
+        yield
+    except PoolTimeout:
+        raise Unavailable("no connection to the database could be had in time") from None
+    except PoolClosed:
+        raise Unavailable("the client is closed") from None

@@ -1,0 +1,109 @@
+"""The operating system account that the server runs as.
+
+PostgreSQL refuses to run as root.  Root therefore lends the server an account that already exists; none is
+ever created, and no directory that is not ours is opened up for it.
+"""
+
+import os
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from windlass.errors import Unavailable
+
+LENT_ACCOUNTS = ("postgres", "nobody")
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    name: str
+    uid: int
+    gid: int
+
+    @property
+    def is_lent(self) -> bool:
+        """True when we are root and the server is somebody else."""
+        return self.uid != os.geteuid()
+
+    def run(
+        self, command: Sequence[str | os.PathLike[str]], **environ: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run one command to its end as this account, in a bare environment."""
+        return subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            cwd="/",
+            env={**bare_environment(), **environ},
+            umask=0o077,
+            user=self.uid if self.is_lent else None,
+            group=self.gid if self.is_lent else None,
+            extra_groups=[] if self.is_lent else None,
+        )
+
+    def can_enter(self, directory: Path) -> bool:
+        """Ask the kernel rather than read mode bits: there may be access lists on the way."""
+        if not self.is_lent:
+            return os.access(directory, os.X_OK)
+        return self.run(["/bin/sh", "-c", 'cd "$1"', "sh", directory]).returncode == 0
+
+    def can_run(self, program: Path) -> bool:
+        if not self.is_lent:
+            return os.access(program, os.X_OK)
+        try:
+            return self.run([program, "-V"]).returncode == 0
+        except PermissionError:
+            return False
+
+
+def server_account() -> Account:
+    """Who the server runs as: ourselves, or for root the first lent account that exists."""
+    import pwd  # absent on Windows, where start() has refused before
+
+    uid = os.geteuid()
+    if uid != 0:
+        return Account(_name_of(uid), uid, os.getegid())
+    for name in LENT_ACCOUNTS:
+        try:
+            entry = pwd.getpwnam(name)
+        except KeyError:
+            continue
+        return Account(name, entry.pw_uid, entry.pw_gid)
+    raise Unavailable(
+        "PostgreSQL does not run as root and there is no account 'postgres' or 'nobody' to run it as:"
+        " start Windlass as another user, or set WINDLASS_DATABASE_URL"
+    )
+
+
+def account_of(directory: Path) -> Account:
+    """The account that owns an existing directory of data."""
+    import pwd
+
+    owner = directory.stat()
+    try:
+        return Account(_name_of(owner.st_uid), owner.st_uid, pwd.getpwuid(owner.st_uid).pw_gid)
+    except KeyError:
+        return Account(_name_of(owner.st_uid), owner.st_uid, owner.st_gid)
+
+
+def bare_environment() -> dict[str, str]:
+    """What server programs get: no PG* variable of the caller may bend them."""
+    kept = {
+        name: os.environ[name]
+        for name in ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+        if name in os.environ
+    }
+    return {"PATH": os.defpath, **kept, "LC_ALL": "C", "TZ": "UTC"}
+
+
+def _name_of(uid: int) -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)

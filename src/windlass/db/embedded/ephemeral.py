@@ -1,0 +1,89 @@
+"""Temporary homes, and the removal of those whose makers died.
+
+A home is dead when both of its locks are free and no postmaster works in it; age proves nothing.
+"""
+
+import os
+import shutil
+import stat
+import tempfile
+from pathlib import Path
+
+from windlass.db.embedded.account import Account
+from windlass.db.embedded.home import Home, temporary_bases
+from windlass.db.embedded.locks import FileLock
+from windlass.db.embedded.postmaster import living_postmaster
+from windlass.errors import Unavailable
+
+
+def prefix() -> str:
+    return f"windlass-{os.geteuid()}-ephemeral-"
+
+
+def make_home(account: Account) -> tuple[Home, FileLock]:
+    """A new home with its start lock already held, so that no sweep can take it for a dead one."""
+    bases = temporary_bases(account)
+    if not bases:
+        raise Unavailable(
+            f"the account {account.name!r} can enter no temporary directory (TMPDIR, /tmp, /var/tmp)"
+        )
+    while True:
+        root = Path(tempfile.mkdtemp(prefix=prefix(), dir=bases[0]))
+        home = Home(root)
+        lock = FileLock(home.start_lock)
+        try:
+            root.chmod(0o711 if account.is_lent else 0o700)
+            taken = lock.take(wait=False)
+        except FileNotFoundError:
+            continue  # a sweep took the empty directory
+        if taken and lock.is_current():
+            return home, lock
+        lock.drop()
+
+
+def sweep(account: Account) -> list[Path]:
+    """Remove the temporary homes of ours that nothing lives in; returns what was removed."""
+    removed = []
+    for base in temporary_bases(account):
+        for root in base.glob(f"{prefix()}*"):
+            try:
+                if _remove_if_dead(Home(root)):
+                    removed.append(root)
+            except OSError:
+                continue  # being made, being removed, or not ours to judge
+    return removed
+
+
+def _remove_if_dead(home: Home) -> bool:
+    entry = home.root.lstat()
+    if not stat.S_ISDIR(entry.st_mode) or entry.st_uid != os.geteuid():
+        return False
+    if not home.start_lock.exists():
+        home.root.rmdir()  # fails unless empty; its maker, if alive, makes another
+        return True
+    starting, serving = FileLock(home.start_lock), FileLock(home.server_lock)
+    if not starting.take(wait=False):
+        return False
+    try:
+        if not serving.take(wait=False):
+            return False
+        try:
+            if living_postmaster(home.pgdata) is not None:
+                return False
+            remove(home)
+            return True
+        finally:
+            serving.drop()
+    finally:
+        starting.drop()
+
+
+def remove(home: Home) -> None:
+    """Remove a home and its socket directory; the mark of a home, its start lock, goes last."""
+    shutil.rmtree(home.socket_dir(), ignore_errors=True)
+    for path in home.root.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        elif path != home.start_lock:
+            path.unlink()
+    shutil.rmtree(home.root)

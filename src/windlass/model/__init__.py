@@ -1,0 +1,57 @@
+"""Frozen values and enums: what the rest of Windlass speaks about."""
+
+from windlass.model.attempt import Attempt, Outcome
+from windlass.model.decision import Cancel, Decision, RetryAfter, Skip, Snooze
+from windlass.model.document import MAX_ERROR_BYTES, MAX_PAYLOAD_BYTES, MAX_RESULT_BYTES, check_json
+from windlass.model.event import Event
+from windlass.model.failure import ErrorJson, describe_exception
+from windlass.model.gate import Gate
+from windlass.model.identifier import uuid7
+from windlass.model.job import ClaimedJob, Job, JobState
+from windlass.model.names import (
+    check_idempotency_key,
+    check_kind,
+    check_queue,
+    check_slug,
+    storable_text,
+)
+from windlass.model.node import Node
+from windlass.model.queue import Queue
+from windlass.model.retry import RETRY_PRESETS, RetryPolicy, check_max_attempts, retry_preset
+from windlass.model.row import Page
+from windlass.model.tenant import Tenant
+
+__all__ = [
+    "MAX_ERROR_BYTES",
+    "MAX_PAYLOAD_BYTES",
+    "MAX_RESULT_BYTES",
+    "RETRY_PRESETS",
+    "Attempt",
+    "Cancel",
+    "ClaimedJob",
+    "Decision",
+    "ErrorJson",
+    "Event",
+    "Gate",
+    "Job",
+    "JobState",
+    "Node",
+    "Outcome",
+    "Page",
+    "Queue",
+    "RetryAfter",
+    "RetryPolicy",
+    "Skip",
+    "Snooze",
+    "Tenant",
+    "check_idempotency_key",
+    "check_json",
+    "check_kind",
+    "check_max_attempts",
+    "check_queue",
+    "check_slug",
+    "describe_exception",
+    "retry_preset",
+    "storable_text",
+    "uuid7",
+]

@@ -1,0 +1,22 @@
+"""An append-only fact: who did what to which job, and why."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from windlass.model.row import FromRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event(FromRow):
+    """One fact of the audit: an operator's action or a job's terminal outcome."""
+
+    id: UUID | int
+    at: datetime
+    actor: str
+    action: str
+    job_id: UUID | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+    reason: str | None = None

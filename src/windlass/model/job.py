@@ -1,0 +1,102 @@
+"""A job as a reader sees it, and as the worker that claimed it gets it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from windlass.model.row import FromRow
+
+
+class JobState(StrEnum):
+    """A job is in exactly one of these."""
+
+    BLOCKED = "blocked"
+    QUEUED = "queued"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    DEAD = "dead"
+    CANCELED = "canceled"
+    SKIPPED = "skipped"
+
+    @property
+    def terminal(self) -> bool:
+        """Whether the job has ended; only a redrive brings a dead one back."""
+        return self not in (JobState.BLOCKED, JobState.QUEUED, JobState.RUNNING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job(FromRow):
+    """One job, read at one moment of the database's clock (`read_at`)."""
+
+    id: UUID
+    tenant_id: UUID
+    queue: str
+    kind: str
+    state: JobState
+    priority: int
+    payload: Any
+    run_at: datetime
+    created_at: datetime
+    max_attempts: int
+    attempt: int = 0
+    """The number of the latest attempt, which is also the lease version; 0 before the first claim."""
+    counted: int = 0
+    """Attempts that count toward `max_attempts`: all but the snoozed and the released."""
+    result: Any = None
+    error: Mapping[str, Any] | None = None
+    finished_at: datetime | None = None
+    idempotency_key: str | None = None
+    trace_id: str | None = None
+    correlation_id: str | None = None
+    cost_cents: int = 0
+    node_id: UUID | None = None
+    lease_expires_at: datetime | None = None
+    cancel_requested: bool = False
+    dead_reason: str | None = None
+    tags: Mapping[str, Any] = field(default_factory=dict)
+    read_at: datetime | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "state", JobState(self.state))
+
+    @property
+    def shown_state(self) -> str:
+        """The state as people see it: a queued job may be *scheduled* or *retrying*.
+
+        Due or not is judged by the database's clock, which came with the row.
+        """
+        if self.state is not JobState.QUEUED:
+            return self.state.value
+        if self.counted > 0:
+            return "retrying"
+        if self.read_at is not None and self.run_at > self.read_at:
+            return "scheduled"
+        return self.state.value
+
+
+class ClaimedJob(NamedTuple):
+    """What a worker gets for one job of a claim.
+
+    A tuple, because thousands are made per second and `ClaimedJob._make(row)` is the cheapest
+    way to make one; the columns of a claim stand in the order of these fields.
+    """
+
+    id: UUID
+    tenant_id: UUID
+    queue: str
+    kind: str
+    priority: int
+    payload: Any
+    token: UUID
+    version: int
+    counted: int
+    max_attempts: int
+    expires_at: datetime
+    trace_id: str | None
+    correlation_id: str | None
+    created_at: datetime
+    timeout: float | None
+    """Seconds that the handler may run, apart from the lease; None is no limit."""

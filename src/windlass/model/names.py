@@ -1,0 +1,83 @@
+"""What may be used as a name, and text that the database can store.
+
+PostgreSQL stores neither NUL nor half of a surrogate pair.  Names with either are refused; free
+text such as a reason or an error has them escaped, because it must never be lost over one character.
+"""
+
+import re
+from typing import Literal
+
+from windlass.errors import InvalidInput
+
+MAX_SLUG_LENGTH = 100
+MAX_QUEUE_LENGTH = 100
+MAX_KIND_LENGTH = 200
+MAX_IDEMPOTENCY_KEY_LENGTH = 500
+MAX_REASON_BYTES = 2_000
+
+_SLUG = re.compile(r"[a-z0-9][a-z0-9_-]*")
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/-]*")
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def check_slug(value: str) -> str:
+    """`value` itself, if it can be a tenant's slug."""
+    return _check(value, "tenant slug", MAX_SLUG_LENGTH, _SLUG, "lower-case letters, digits, '_' and '-'")
+
+
+def check_queue(value: str) -> str:
+    """`value` itself, if it can name a queue."""
+    return _check(value, "queue", MAX_QUEUE_LENGTH, _NAME, "letters, digits, '_' and the signs . : / -")
+
+
+def check_kind(value: str) -> str:
+    """`value` itself, if it can name a kind."""
+    return _check(value, "kind", MAX_KIND_LENGTH, _NAME, "letters, digits, '_' and the signs . : / -")
+
+
+def check_idempotency_key(value: str) -> str:
+    """`value` itself, if it can be an idempotency key: any text that is not empty."""
+    _check_length(value, "idempotency key", MAX_IDEMPOTENCY_KEY_LENGTH)
+    if found := _UNSTORABLE.search(value):
+        raise InvalidInput(f"the idempotency key contains {describe_unstorable(found.group())}")
+    return value
+
+
+def _check(value: str, what: str, longest: int, pattern: re.Pattern[str], allowed: str) -> str:
+    _check_length(value, what, longest)
+    if not pattern.fullmatch(value):
+        raise InvalidInput(f"{value!r} cannot be a {what}: it may hold {allowed}, and not begin with a sign")
+    return value
+
+
+def _check_length(value: str, what: str, longest: int) -> None:
+    if not isinstance(value, str):
+        raise InvalidInput(f"the {what} must be text, not {type(value).__name__}")
+    if not value:
+        raise InvalidInput(f"the {what} must not be empty")
+    if len(value) > longest:
+        raise InvalidInput(f"the {what} is {len(value)} characters long; at most {longest} are allowed")
+
+
+def find_unstorable(text: str) -> str | None:
+    """The first character of `text` that the database cannot store."""
+    found = _UNSTORABLE.search(text)
+    return found.group() if found else None
+
+
+def describe_unstorable(character: str) -> str:
+    return "a NUL character" if character == "\x00" else f"the lone surrogate U+{ord(character):04X}"
+
+
+def storable_text(text: str, limit_bytes: int, *, keep: Literal["start", "end"] = "start") -> str:
+    """`text` with unstorable characters escaped, cut to `limit_bytes` of UTF-8."""
+    escaped = text.replace("\x00", "\\x00").encode("utf-8", "backslashreplace")
+    if len(escaped) <= limit_bytes:
+        return escaped.decode()
+    mark = "…".encode()
+    if limit_bytes < len(mark):
+        return ""
+    room = limit_bytes - len(mark)
+    if keep == "start":
+        return (escaped[:room] + mark).decode("utf-8", "ignore")
+    return (mark + escaped[len(escaped) - room :]).decode("utf-8", "ignore")

@@ -1,0 +1,18 @@
+"""A tenant: the owner of jobs, and the boundary that no row crosses."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from windlass.model.row import FromRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tenant(FromRow):
+    """A tenant; `slug` is its readable name in commands, `weight` its share of a fair queue."""
+
+    id: UUID
+    slug: str
+    created_at: datetime
+    name: str = ""
+    weight: int = 1

@@ -1,0 +1,62 @@
+-- Enqueue a batch; the one way in.  Returns one row per job in the order given.
+--
+-- The unique key decides between producers that use the same idempotency key: the second waits for the first to
+-- commit or roll back.  A duplicate writes nothing.  Keys are taken in key order, so batches never deadlock.
+-- definer: none
+create function windlass._enqueue(p_tenant uuid, p_jobs windlass_data.new_job[])
+returns table (ordinal integer, job_id uuid, created boolean)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_ids uuid[] := array(select coalesce(n.id, windlass_data.new_id()) from unnest(p_jobs) as n);
+  v_jobs windlass_data.new_job[] := p_jobs;  -- a variable is unpacked once, a parameter at each subscript
+  v_places integer[];                        -- the jobs to write now
+  v_new uuid[];
+begin
+  perform windlass._check_new_jobs(p_jobs);
+  if exists (
+    select from unnest(p_jobs) as n
+    where not exists (
+      select from windlass_data.lane as l
+      where l.tenant_id = p_tenant and l.queue = coalesce(n.queue, 'default')
+        and l.kind = n.kind and l.priority = coalesce(n.priority, 0))
+  ) then
+    perform windlass._make_lanes(p_tenant, p_jobs);
+  end if;
+
+  if not exists (select from unnest(p_jobs) as n where n.key is not null) then
+    v_new := array(select windlass._insert_jobs(p_tenant, p_jobs, v_ids));
+  else
+    with held as (
+      insert into windlass_data.idempotency_key as k (tenant_id, kind, key, job_id)
+      select p_tenant, n.kind, n.key, i.id
+      from unnest(p_jobs) with ordinality as n
+      join unnest(v_ids) with ordinality as i(id, ordinality) using (ordinality)
+      where n.key is not null
+      order by n.kind, n.key, n.ordinality
+      on conflict do nothing
+      returning k.job_id
+    )
+    select array_agg(s.place order by s.place) into v_places
+    from generate_subscripts(v_jobs, 1) as s(place)
+    where v_jobs[s.place].key is null or v_ids[s.place] in (select h.job_id from held as h);
+    v_new := array(select windlass._insert_jobs(
+      p_tenant, array(select v_jobs[s.place] from unnest(v_places) as s(place)),
+      array(select v_ids[s.place] from unnest(v_places) as s(place))));
+  end if;
+
+  if cardinality(v_new) = cardinality(v_ids) then
+    return query select i.ordinality::integer, i.id, true from unnest(v_ids) with ordinality as i(id, ordinality);
+  else
+    return query
+    select i.ordinality::integer, coalesce(r.job_id, i.id), coalesce(r.created, true)
+    from unnest(v_ids) with ordinality as i(id, ordinality)
+    left join lateral windlass._resolve_duplicate(p_tenant, v_jobs[i.ordinality], i.id) as r
+      on i.id <> all (v_new)
+    order by 1;
+  end if;
+  perform windlass._wake(array(select distinct coalesce(n.queue, 'default') from unnest(p_jobs) as n));
+end
+$$;
+comment on function windlass._enqueue(uuid, windlass_data.new_job[]) is 'Enqueue a batch of jobs for one tenant.';

@@ -1,0 +1,41 @@
+-- Make the lanes that these jobs need and that are not there yet.
+--
+-- In key order, so that two producers making the same lanes wait for each other and never deadlock.
+-- definer: none
+create function windlass._make_lanes(p_tenant uuid, p_jobs windlass_data.new_job[]) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_bad record;
+begin
+  if not exists (select from windlass_data.tenant as t where t.id = p_tenant) then
+    raise exception 'there is no tenant %', p_tenant using errcode = 'WL001';
+  end if;
+  select n.ordinality as place, f.field, f.why into v_bad
+  from unnest(p_jobs) with ordinality as n
+  cross join lateral (
+    values
+      ('kind', case when n.kind is null or n.kind !~ '^[A-Za-z0-9_][A-Za-z0-9_.:/-]{0,199}$'
+                    then 'must have 1 to 200 letters, digits or _ . : / -' end),
+      ('queue', case when coalesce(n.queue, 'default') !~ '^[A-Za-z0-9_][A-Za-z0-9_.:/-]{0,99}$'
+                     then 'must have 1 to 100 letters, digits or _ . : / -' end),
+      ('priority', case when n.priority not between -32768 and 32767 then 'must be from -32768 to 32767' end)
+  ) as f(field, why)
+  where f.why is not null
+  limit 1;
+  if found then
+    raise exception 'job % of the batch: % %', v_bad.place, v_bad.field, v_bad.why using errcode = 'WL007';
+  end if;
+
+  insert into windlass_data.queue (name)
+  select distinct coalesce(n.queue, 'default') from unnest(p_jobs) as n order by 1
+  on conflict do nothing;
+  insert into windlass_data.lane (tenant_id, queue, kind, priority)
+  select distinct p_tenant, coalesce(n.queue, 'default'), n.kind, coalesce(n.priority, 0)
+  from unnest(p_jobs) as n
+  order by 2, 3, 4
+  on conflict do nothing;
+end
+$$;
+comment on function windlass._make_lanes(uuid, windlass_data.new_job[]) is 'Make the lanes that a batch of jobs needs.';

@@ -1,0 +1,42 @@
+-- Cancel a job.  A waiting job is canceled at once; a running one is asked to stop (its worker hears of it with the
+-- next renewal) and ends canceled unless it succeeds first.  Returns the state after the call.
+--
+-- The row in line decides between this and a claim.  The job row is locked first, which keeps every other move out
+-- (a promotion passes over it, a failed attempt waits for it); a claim and a success may still overtake.
+-- definer: owner
+-- grant: producer, operator
+create function windlass.cancel_job(p_tenant uuid, p_job uuid, p_reason text default null, p_actor text default null)
+returns text
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_before text := windlass._enter_tenant(p_tenant);
+  v_now timestamptz := windlass_data.clock();
+  v_state text;
+begin
+  perform from windlass_data.job as j where j.tenant_id = p_tenant and j.id = p_job for no key update;
+  if not found then
+    raise exception 'there is no job %', p_job using errcode = 'WL001';
+  end if;
+  if windlass._leave_line(p_tenant, p_job) is not null then
+    update windlass_data.job as j
+    set ended_state = 'canceled', ended_at = v_now, ended_reason = p_reason
+    where j.tenant_id = p_tenant and j.id = p_job;
+    v_state := 'canceled';
+  else
+    select d.state into v_state from windlass._describe_jobs(p_tenant, array[p_job]) as d;
+    if v_state = 'running' then
+      insert into windlass_data.cancel_request (tenant_id, job_id, requested_at, actor, reason)
+      values (p_tenant, p_job, v_now, windlass._actor(p_actor), p_reason)
+      on conflict do nothing;
+    elsif v_state <> 'canceled' then
+      raise exception 'job % is %, so there is nothing to cancel', p_job, v_state using errcode = 'WL004';
+    end if;
+  end if;
+  perform windlass._record(p_tenant, 'job.cancel', p_job, p_reason, p_actor, jsonb_build_object('state', v_state));
+  perform set_config('windlass.tenant_id', v_before, true);
+  return v_state;
+end
+$$;
+comment on function windlass.cancel_job is 'Cancel a waiting job at once, or ask a running one to stop.';

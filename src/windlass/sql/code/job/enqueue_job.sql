@@ -1,0 +1,34 @@
+-- Enqueue one job.  Runs in the caller's transaction: a rollback takes the job along.
+-- definer: owner
+-- grant: producer, operator
+create function windlass.enqueue_job(
+  p_tenant uuid,
+  p_kind text,
+  p_payload jsonb default '{}',
+  p_queue text default 'default',
+  p_priority integer default 0,
+  p_run_at timestamptz default null,
+  p_key text default null,
+  p_scope text default 'forever',
+  p_max_attempts integer default 5,
+  p_retry jsonb default null,
+  p_timeout_ms integer default null,
+  p_trace_id text default null,
+  p_correlation_id text default null,
+  p_id uuid default null
+) returns table (job_id uuid, created boolean)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_before text := windlass._enter_tenant(p_tenant);
+begin
+  return query
+  select e.job_id, e.created
+  from windlass._enqueue(p_tenant, array[row(
+    p_id, p_kind, p_payload, p_queue, p_priority, p_run_at, p_max_attempts, p_retry, p_timeout_ms, p_key, p_scope,
+    p_trace_id, p_correlation_id)::windlass_data.new_job]) as e;
+  perform set_config('windlass.tenant_id', v_before, true);
+end
+$$;
+comment on function windlass.enqueue_job is 'Enqueue one job; returns its id and whether it is new.';

@@ -1,0 +1,28 @@
+-- Refuse words about running jobs that are not one token for each job, or that carry too much.
+-- definer: none
+create function windlass._check_words(p_tokens uuid[], p_jobs uuid[], p_texts jsonb[], p_costs bigint[]) returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_size integer;
+begin
+  if p_tokens is null or p_jobs is null or cardinality(p_tokens) <> cardinality(p_jobs) then
+    raise exception 'every job needs its token' using errcode = 'WL007';
+  elsif array_position(p_tokens, null) is not null or array_position(p_jobs, null) is not null then
+    raise exception 'every job needs its token' using errcode = 'WL007';
+  elsif coalesce(cardinality(p_texts), cardinality(p_jobs)) <> cardinality(p_jobs)
+     or coalesce(cardinality(p_costs), cardinality(p_jobs)) <> cardinality(p_jobs) then
+    raise exception 'every job needs its own result, error and cost, or none has one' using errcode = 'WL007';
+  elsif exists (select from unnest(p_costs) as c where c < 0) then
+    raise exception 'a cost is not negative' using errcode = 'WL007';
+  end if;
+  if p_texts is not null then
+    select max(pg_column_size(t)) into v_size from unnest(p_texts) as t;
+    if v_size > 1048576 then
+      raise exception 'a result or error has % bytes, and 1048576 are allowed', v_size using errcode = 'WL007';
+    end if;
+  end if;
+end
+$$;
+comment on function windlass._check_words is 'Refuse malformed words about running jobs.';

@@ -1,0 +1,81 @@
+-- End running attempts in any way but success, and move their jobs on: the one place that decides between
+-- again, later, dead and canceled.
+--
+-- A word counts only with the token of a lease that holds the job and while the attempt (job, version) is not
+-- yet written; its primary key settles every race, job by job.  A refused word changes nothing and comes back as
+-- lease_lost.  Locks in this order: lease, attempt, job, then the line.
+-- definer: none
+create function windlass._end_attempts(
+  p_tokens uuid[], p_jobs uuid[], p_outcomes windlass_data.outcome[], p_errors jsonb[], p_delays double precision[],
+  p_costs bigint[])
+returns table (job_id uuid, code text, state text, run_at timestamptz)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_now timestamptz := windlass_data.clock();
+begin
+  perform windlass._lock_leases(p_tokens);
+  return query
+  with said as materialized (
+    select s.* from unnest(p_tokens, p_jobs, p_outcomes, p_errors, p_delays, p_costs) with ordinality
+      as s(token, job_id, outcome, error, delay, cost, place)
+  ), judged as materialized (
+    select s.*, h.tenant_id, h.lane_id, h.node_id, h.claimed_at, h.version, c.counted,
+           case when s.outcome = 'canceled' or r.job_id is not null then 'canceled'
+                when s.outcome in ('failed', 'timed_out', 'crashed') and c.counted >= j.max_attempts then 'dead'
+           end::windlass_data.job_state as ends,
+           case when s.outcome in ('failed', 'timed_out')
+                then coalesce(s.delay, windlass._retry_delay(j.retry, c.counted, random()))
+                else coalesce(s.delay, 0) end as wait
+    from said as s
+    join windlass._held_jobs(p_tokens) as h on h.token = s.token and h.job_id = s.job_id
+    join windlass_data.job as j on j.tenant_id = h.tenant_id and j.id = h.job_id
+    left join windlass_data.cancel_request as r on r.tenant_id = h.tenant_id and r.job_id = h.job_id
+    cross join lateral (
+      select h.counted + case when s.outcome in ('snoozed', 'released') then 0 else 1 end as counted) as c
+  ), ended as (
+    insert into windlass_data.attempt as a
+      (tenant_id, job_id, version, counted, node_id, token, started_at, finished_at, outcome, ends, cost_cents, error)
+    select g.tenant_id, g.job_id, g.version, g.counted, g.node_id, g.token, g.claimed_at, v_now, g.outcome, g.ends,
+           g.cost, g.error
+    from judged as g
+    order by g.tenant_id, g.job_id
+    on conflict do nothing
+    returning a.tenant_id, a.job_id, a.version
+  ), accepted as materialized (
+    select g.*, case when g.ends is null and g.wait <= 0 then nextval('windlass_data.ready_seq') end as seq
+    from (select g.* from judged as g join ended as e using (tenant_id, job_id, version) order by g.place) as g
+  ), moved as (
+    update windlass_data.job as j
+    set seq = x.seq
+    from (select x.* from accepted as x where x.ends is null order by x.tenant_id, x.job_id) as x
+    where j.tenant_id = x.tenant_id and j.id = x.job_id
+  ), again as (
+    insert into windlass_data.ready (lane_id, seq, tenant_id, job_id, version, counted)
+    select x.lane_id, x.seq, x.tenant_id, x.job_id, x.version, x.counted
+    from accepted as x
+    where x.seq is not null
+  ), later as (
+    insert into windlass_data.scheduled (tenant_id, job_id, run_at, lane_id, version, counted)
+    select x.tenant_id, x.job_id, v_now + make_interval(secs => x.wait), x.lane_id, x.version, x.counted
+    from accepted as x
+    where x.ends is null and x.seq is null
+  ), settled as (
+    delete from windlass_data.cancel_request as r
+    using accepted as x
+    where x.ends is not null and r.tenant_id = x.tenant_id and r.job_id = x.job_id
+  )
+  select s.job_id, case when x.job_id is null then 'lease_lost' else 'ok' end,
+         case when x.job_id is not null then coalesce(x.ends::text, 'queued') end,
+         case when x.ends is null then v_now + make_interval(secs => x.wait) end
+  from said as s
+  left join accepted as x on x.place = s.place
+  order by s.place;
+  perform windlass._wake(array(
+    select distinct la.queue from windlass_data.lease as l join windlass_data.lane as la on la.id = l.lane_id
+    where l.id = any (p_tokens)));
+  perform windlass._settle_leases(p_tokens);
+end
+$$;
+comment on function windlass._end_attempts is 'End running attempts in any way but success.';

@@ -1,0 +1,48 @@
+-- Claim up to p_limit jobs for a node, for p_lease_seconds.  Each row carries the token (one per lane and claim)
+-- that must accompany every later word about the job, and the version, which rises with each claim of it.
+--
+-- Finding less than asked for, it looks for expired leases too: recovery needs no reaper.  With p_wait the node
+-- is then told of new work by a notice; a full claim ends that.
+-- definer: engine
+-- grant: worker
+create function windlass.claim_jobs(
+  p_node uuid,
+  p_queues text[],
+  p_kinds text[] default null,
+  p_limit integer default 1,
+  p_lease_seconds double precision default 30,
+  p_wait boolean default false
+) returns table (
+  job_id uuid, tenant_id uuid, queue text, kind text, priority integer, payload jsonb, token uuid, version integer,
+  counted integer, max_attempts integer, expires_at timestamptz, timeout_ms integer, trace_id text,
+  correlation_id text, created_at timestamptz
+)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_now timestamptz := windlass_data.clock();
+  v_lease interval := make_interval(secs => p_lease_seconds);
+  v_count integer;
+begin
+  if p_node is null or p_queues is null or coalesce(p_limit, 0) < 1 or p_limit > 10000 then
+    raise exception 'a claim needs a node, its queues and a limit from 1 to 10000' using errcode = 'WL007';
+  elsif p_lease_seconds is null or not p_lease_seconds between 0.1 and 86400 then
+    raise exception 'a lease lasts from 0.1 seconds to a day' using errcode = 'WL007';
+  end if;
+  perform windlass._promote_jobs(greatest(p_limit, 100));
+  for v_round in 1..2 loop
+    return query
+    select j.id, j.tenant_id, l.queue, l.kind, l.priority::integer, j.payload, t.token, t.version, t.counted,
+           j.max_attempts::integer, v_now + v_lease, j.timeout_ms, j.trace_id, j.correlation_id, j.created_at
+    from windlass._take_ready(p_node, p_queues, p_kinds, p_limit, v_now, v_lease) as t
+    join windlass_data.job as j on j.tenant_id = t.tenant_id and j.id = t.job_id
+    join windlass_data.lane as l on l.id = t.lane_id
+    order by t.turn;
+    get diagnostics v_count = row_count;
+    exit when v_count > 0 or not exists (select from windlass.expire_leases(greatest(p_limit, 100)));
+  end loop;
+  perform windlass._set_waiting(p_node, p_queues, p_wait and v_count < p_limit);
+end
+$$;
+comment on function windlass.claim_jobs is 'Claim jobs for a node; returns them with their leases.';

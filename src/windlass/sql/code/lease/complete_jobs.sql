@@ -1,0 +1,64 @@
+-- End these attempts with success.  Returns only the words that were refused, as lease_lost.
+--
+-- A worker that lost its lease may still be alive and may still report: the attempt (job, version) is then written
+-- already, and its late word changes nothing.  A caller that got no answer may say the same again, with the jobs'
+-- tenants: a success that this very token wrote is not refused.  p_states: succeeded (default) or skipped.
+-- definer: engine
+-- grant: worker
+create function windlass.complete_jobs(
+  p_tokens uuid[], p_jobs uuid[], p_results jsonb[] default null, p_costs bigint[] default null,
+  p_states text[] default null, p_tenants uuid[] default null)
+returns table (job_id uuid, code text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_now timestamptz := windlass_data.clock();
+  v_refused integer[];
+begin
+  perform windlass._check_words(p_tokens, p_jobs, p_results, p_costs);
+  if not coalesce(p_states, '{}') <@ array['succeeded', 'skipped'] then
+    raise exception 'a completed job is succeeded or skipped' using errcode = 'WL007';
+  end if;
+  perform windlass._lock_leases(p_tokens);
+  with said as materialized (
+    select s.token, s.job_id, s.result, s.cost, coalesce(s.state, 'succeeded') as state, s.place
+    from unnest(p_tokens, p_jobs, p_results, p_costs, p_states) with ordinality
+      as s(token, job_id, result, cost, state, place)
+  ), ended as (
+    insert into windlass_data.attempt as a
+      (tenant_id, job_id, version, counted, node_id, token, started_at, finished_at, outcome, ends, cost_cents, result)
+    select h.tenant_id, h.job_id, h.version, h.counted + 1, h.node_id, h.token, h.claimed_at, v_now,
+           s.state::windlass_data.outcome, s.state::windlass_data.job_state, s.cost, s.result
+    from said as s
+    join windlass._held_jobs(p_tokens) as h on h.token = s.token and h.job_id = s.job_id
+    order by h.tenant_id, h.job_id
+    on conflict do nothing
+    returning a.tenant_id, a.job_id, a.token
+  ), tally as materialized (
+    select e.token, count(*) as n from ended as e group by e.token
+  ), done as (
+    delete from windlass_data.lease as l using tally as t where l.id = t.token and l.open = t.n
+  ), fewer as (
+    update windlass_data.lease as l set open = l.open - t.n from tally as t where l.id = t.token and l.open > t.n
+  ), settled as (
+    delete from windlass_data.cancel_request as r using ended as e where r.tenant_id = e.tenant_id and r.job_id = e.job_id
+  )
+  select array_agg(s.place) into v_refused
+  from said as s
+  where not exists (select from ended as e where e.token = s.token and e.job_id = s.job_id);
+
+  if v_refused is not null then
+    perform windlass._settle_leases(p_tokens);
+    return query
+    select s.job_id, 'lease_lost'
+    from unnest(p_tokens, p_jobs, p_tenants) with ordinality as s(token, job_id, tenant_id, place)
+    where s.place = any (v_refused)
+      and not exists (
+        select from windlass_data.attempt as a
+        where a.tenant_id = s.tenant_id and a.job_id = s.job_id and a.token = s.token
+          and a.outcome in ('succeeded', 'skipped'));
+  end if;
+end
+$$;
+comment on function windlass.complete_jobs is 'End attempts with success; returns the words that were refused.';

@@ -1,0 +1,38 @@
+-- Recover up to p_limit expired leases: each job of them that has not been reported is queued at once, or ends dead
+-- if its attempts are used up.  Returns the jobs moved.
+--
+-- Safe to run anywhere, any number at a time: a lease that somebody holds locked is passed over.
+-- definer: engine
+-- grant: worker, operator
+create function windlass.expire_leases(p_limit integer default 100)
+returns table (job_id uuid, state text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_now timestamptz := windlass_data.clock();
+  v_leases uuid[];
+  v_tokens uuid[];
+  v_jobs uuid[];
+  v_error jsonb := jsonb_build_object(
+    'type', 'LeaseExpired', 'message', 'the lease ran out: the worker died, hung or lost the database');
+begin
+  v_leases := array(
+    select l.id from windlass_data.lease as l
+    where l.expires_at < v_now
+    order by l.expires_at
+    limit p_limit
+    for update skip locked);
+  if cardinality(v_leases) = 0 then
+    return;
+  end if;
+  select array_agg(h.token), array_agg(h.job_id) into v_tokens, v_jobs from windlass._held_jobs(v_leases) as h;
+  return query
+  select e.job_id, e.state
+  from windlass._end_attempts(
+    v_tokens, v_jobs, array_fill('crashed'::windlass_data.outcome, array[cardinality(v_jobs)]),
+    array_fill(v_error, array[cardinality(v_jobs)]), null, null) as e
+  where e.code = 'ok';
+end
+$$;
+comment on function windlass.expire_leases is 'Recover the jobs of expired leases.';

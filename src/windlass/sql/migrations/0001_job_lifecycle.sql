@@ -1,0 +1,373 @@
+-- State of the job lifecycle.
+--
+-- A job row is written once.  Where the job stands is told by which of the small hot tables names it:
+-- `ready` (claimable now), `scheduled` (not before run_at), `lease` (running), or none of them, and then by
+-- its last attempt or by job.ended_state.  Claim and completion therefore never rewrite the job.
+
+create type windlass_data.job_state as enum
+  ('blocked', 'queued', 'running', 'succeeded', 'dead', 'canceled', 'skipped');
+create type windlass_data.outcome as enum
+  ('succeeded', 'failed', 'timed_out', 'crashed', 'canceled', 'snoozed', 'released', 'skipped');
+
+-- The only clock.  Tests replace this function to move time; nothing reads the clock by another way.
+create function windlass_data.clock() returns timestamptz
+language sql volatile parallel safe
+set search_path = pg_catalog, pg_temp
+as 'select pg_catalog.clock_timestamp()';
+comment on function windlass_data.clock() is 'The time, as every decision of Windlass sees it.';
+
+-- UUID version 7: time-ordered, so that new rows lie together.  Built in from PostgreSQL 18 on.
+do $new_id$
+begin
+  if exists (select from pg_catalog.pg_proc where proname = 'uuidv7' and pronamespace = 'pg_catalog'::regnamespace) then
+    execute $sql$
+      create function windlass_data.new_id() returns uuid
+      language sql volatile parallel safe
+      set search_path = pg_catalog, pg_temp
+      as 'select pg_catalog.uuidv7()' $sql$;
+  else
+    execute $sql$
+      create function windlass_data.new_id() returns uuid
+      language sql volatile parallel safe
+      set search_path = pg_catalog, pg_temp
+      as $body$
+        select encode(
+          overlay(
+            overlay(uuid_send(gen_random_uuid()) placing substring(int8send(t.us / 1000) from 3 for 6) from 1 for 6)
+            placing int2send((28672 + (t.us % 1000) * 4096 / 1000)::int2) from 7 for 2),
+          'hex')::uuid
+        from (select (extract(epoch from clock_timestamp()) * 1000000)::bigint as us) as t
+      $body$ $sql$;
+  end if;
+end
+$new_id$;
+comment on function windlass_data.new_id() is 'A time-ordered UUID (version 7).';
+
+-- Tenants ---------------------------------------------------------------------------------------------------
+
+create table windlass_data.tenant (
+  id uuid primary key default windlass_data.new_id(),
+  slug text collate "C" not null unique check (slug ~ '^[a-z0-9][a-z0-9_-]{0,99}$'),
+  name text not null check (length(name) between 1 and 200),
+  created_at timestamptz not null default windlass_data.clock()
+);
+
+-- A login role found here acts for this tenant only.
+create table windlass_data.role_tenant (
+  role_name name primary key,
+  tenant_id uuid not null references windlass_data.tenant (id)
+);
+
+-- The tenant that the session is bound to, or null.  A session with two different bindings (its login and
+-- the role it switched to) belongs to neither: it gets the nil id, which no tenant has.
+create function windlass_data.bound_tenant() returns uuid
+language sql stable parallel restricted
+set search_path = pg_catalog, pg_temp
+as $$
+  select case when count(distinct tenant_id) > 1 then '00000000-0000-0000-0000-000000000000'::uuid
+              else (array_agg(tenant_id))[1] end
+  from windlass_data.role_tenant
+  where role_name in (session_user, current_setting('role', true)::name)
+$$;
+comment on function windlass_data.bound_tenant() is 'The tenant this session is bound to, or null when it is free to name one.';
+
+-- The tenant that row-level security lets through.  Unset, empty, malformed or foreign: null, hence no rows.
+create function windlass_data.current_tenant() returns uuid
+language plpgsql stable parallel restricted
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_said text := current_setting('windlass.tenant_id', true);
+  v_bound uuid := windlass_data.bound_tenant();
+begin
+  if v_said is null or v_said = '' then
+    return v_bound;
+  elsif v_said !~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
+    return null;
+  elsif v_bound is not null and v_bound <> v_said::uuid then
+    return null;
+  end if;
+  return v_said::uuid;
+end
+$$;
+comment on function windlass_data.current_tenant() is 'The tenant whose rows this transaction may touch, or null.';
+
+-- Queues and lanes ------------------------------------------------------------------------------------------
+
+create table windlass_data.queue (
+  name text collate "C" primary key,
+  mode text not null default 'fair' check (mode in ('fair', 'strict')),
+  created_at timestamptz not null default windlass_data.clock()
+);
+
+-- A lane is one line of waiting jobs: everything that decides whether its head may be claimed (tenant, queue,
+-- kind, priority) is the same for all of it.  Lanes are never updated and never removed.
+create table windlass_data.lane (
+  id integer generated always as identity primary key,
+  tenant_id uuid not null references windlass_data.tenant (id),
+  queue text collate "C" not null,
+  kind text collate "C" not null,
+  priority smallint not null,
+  unique (tenant_id, queue, kind, priority)
+);
+create index lane_queue on windlass_data.lane (queue, kind);
+
+-- Jobs and their attempts: time partitions, so that old days are dropped and not deleted ---------------------
+
+create table windlass_data.job (
+  tenant_id uuid not null,
+  id uuid not null,
+  lane_id integer not null,
+  seq bigint,                              -- place in `ready`, when it is or was there; null while scheduled
+  max_attempts smallint not null,
+  timeout_ms integer,
+  created_at timestamptz not null,
+  run_at timestamptz,                      -- as asked for at enqueue or reschedule
+  payload jsonb not null,
+  retry jsonb,                             -- null: the default policy
+  idempotency_key text collate "C",
+  trace_id text,
+  correlation_id text,
+  actor text,
+  ended_state windlass_data.job_state,     -- set only when the job ended outside an attempt
+  ended_at timestamptz,
+  ended_reason text,
+  primary key (tenant_id, id)
+) partition by range (id);
+create index job_ended on windlass_data.job (tenant_id, ended_state, id) where ended_state is not null;
+
+create table windlass_data.attempt (
+  tenant_id uuid not null,
+  job_id uuid not null,
+  version integer not null,
+  counted integer not null,                -- attempts that count toward max_attempts, this one included
+  node_id uuid not null,
+  token uuid not null,                     -- of the lease it ran under
+  started_at timestamptz not null,
+  finished_at timestamptz not null,
+  outcome windlass_data.outcome not null,
+  ends windlass_data.job_state,            -- the terminal state this attempt gave its job; null: the job went on
+  cost_cents bigint,
+  result jsonb,
+  error jsonb,
+  primary key (tenant_id, job_id, version)
+) partition by range (job_id);
+-- Succeeded jobs are found by walking the jobs; the rest are few among many and get an index of their own.
+create index attempt_ends on windlass_data.attempt (tenant_id, ends, job_id) where ends in ('dead', 'canceled', 'skipped');
+create index attempt_finished_at on windlass_data.attempt using brin (finished_at) with (pages_per_range = 32);
+
+-- What falls outside every day: ids made by a clock far off, and rows kept longer than their day.
+create table windlass_data.job_rest partition of windlass_data.job default;
+create table windlass_data.attempt_rest partition of windlass_data.attempt default;
+
+-- The smallest id that can be made at a moment: where a day's partition begins.
+create function windlass_data.first_id(p_at timestamptz) returns uuid
+language sql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+  select (lpad(to_hex((extract(epoch from p_at) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
+$$;
+comment on function windlass_data.first_id(timestamptz) is 'The smallest UUIDv7 of a moment.';
+
+-- Make the partitions of one day (UTC).  A child is reached through its parent only: its own row-level security
+-- has no tenant policy, so that a direct read finds nothing.  Returns false where the day is there already, or
+-- where the rest already holds rows of it (nobody made it in time): they stay there, nothing is lost.
+create function windlass_data.add_day(p_day date) returns boolean
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_from uuid := windlass_data.first_id(p_day::timestamp at time zone 'UTC');
+  v_to uuid := windlass_data.first_id((p_day + 1)::timestamp at time zone 'UTC');
+  v_parent text;
+  v_child text;
+begin
+  if to_regclass('windlass_data.job_' || to_char(p_day, 'YYYYMMDD')) is not null then
+    return false;
+  end if;
+  foreach v_parent in array array['job', 'attempt'] loop
+    v_child := v_parent || '_' || to_char(p_day, 'YYYYMMDD');
+    execute format('create table windlass_data.%I partition of windlass_data.%I for values from (%L) to (%L)',
+                   v_child, v_parent, v_from, v_to);
+    execute format('alter table windlass_data.%I enable row level security', v_child);
+    execute format('alter table windlass_data.%I force row level security', v_child);
+    execute format('create policy engine on windlass_data.%I to windlass_engine using (true) with check (true)', v_child);
+  end loop;
+  return true;
+exception
+  when check_violation or duplicate_table then
+    return false;
+end
+$$;
+comment on function windlass_data.add_day(date) is 'Make the partitions of one day, if they can still be made.';
+
+-- One job as an enqueue describes it.  A null field takes its default.
+create type windlass_data.new_job as (
+  id uuid,
+  kind text,
+  payload jsonb,
+  queue text,
+  priority integer,
+  run_at timestamptz,
+  max_attempts integer,
+  retry jsonb,
+  timeout_ms integer,
+  key text,
+  scope text,
+  trace_id text,
+  correlation_id text
+);
+
+-- Hot tables ------------------------------------------------------------------------------------------------
+
+-- Row present = claimable now.  Never updated: inserted at the back of its lane, deleted by the claim.
+create table windlass_data.ready (
+  lane_id integer not null,
+  version integer not null,                -- claims so far
+  seq bigint not null,
+  tenant_id uuid not null,
+  job_id uuid not null,
+  counted integer not null,
+  primary key (lane_id, seq)
+);
+create sequence windlass_data.ready_seq as bigint cache 1;
+
+create table windlass_data.scheduled (
+  tenant_id uuid not null,
+  job_id uuid not null,
+  run_at timestamptz not null,
+  lane_id integer not null,
+  version integer not null,
+  counted integer not null,
+  primary key (tenant_id, job_id)
+);
+create index scheduled_run_at on windlass_data.scheduled (run_at);
+
+-- One row per claim and lane; its id is the token.  A job of it is running until its attempt (job, version) is
+-- written: that key, not this row, decides between a late word and the reaper.
+create table windlass_data.lease (
+  id uuid primary key,
+  tenant_id uuid not null,
+  lane_id integer not null,
+  node_id uuid not null,
+  claimed_at timestamptz not null,
+  expires_at timestamptz not null,
+  open integer not null check (open > 0),  -- jobs of it that have no attempt yet
+  job_ids uuid[] not null,
+  versions integer[] not null,
+  counted integer[] not null               -- before this attempt
+);
+create index lease_expires_at on windlass_data.lease (expires_at);
+create index lease_lane on windlass_data.lease (lane_id);
+
+create table windlass_data.cancel_request (
+  tenant_id uuid not null,
+  job_id uuid not null,
+  requested_at timestamptz not null,
+  actor text,
+  reason text,
+  primary key (tenant_id, job_id)
+);
+
+create table windlass_data.idempotency_key (
+  tenant_id uuid not null,
+  kind text collate "C" not null,
+  key text collate "C" not null,
+  job_id uuid not null,
+  primary key (tenant_id, kind, key)
+);
+create index idempotency_key_job on windlass_data.idempotency_key (tenant_id, job_id);
+
+-- Operation -------------------------------------------------------------------------------------------------
+
+-- A pause.  A null column matches everything.
+create table windlass_data.gate (
+  id uuid primary key default windlass_data.new_id(),
+  tenant_id uuid references windlass_data.tenant (id),
+  queue text collate "C",
+  kind text collate "C",
+  node text collate "C",
+  reason text not null,
+  actor text not null,
+  created_at timestamptz not null default windlass_data.clock(),
+  expires_at timestamptz,
+  unique nulls not distinct (tenant_id, queue, kind, node)
+);
+
+create table windlass_data.node (
+  id uuid primary key,
+  name text not null,
+  host text not null,
+  pid integer not null,
+  version text not null,
+  queues text[] not null,
+  kinds text[] not null,
+  concurrency integer not null,
+  started_at timestamptz not null,
+  heartbeat_at timestamptz not null,
+  stopped_at timestamptz
+);
+
+-- Nodes that want to be told of new work in a queue.  While a queue has no row here, an enqueue sends no notice.
+create table windlass_data.waiting (
+  queue text collate "C" not null,
+  node_id uuid not null,
+  primary key (queue, node_id)
+);
+
+-- What people and services did, and why.  The nil tenant stands for the installation itself.
+create table windlass_data.event (
+  tenant_id uuid not null,
+  id uuid not null default windlass_data.new_id(),
+  at timestamptz not null,
+  actor text not null,
+  action text not null,
+  job_id uuid,
+  reason text,
+  details jsonb,
+  primary key (tenant_id, id)
+);
+create index event_job on windlass_data.event (tenant_id, job_id) where job_id is not null;
+
+-- Row-level security: on, forced, and closed unless the transaction says which tenant ------------------------
+
+do $rls$
+declare
+  v_table text;
+begin
+  foreach v_table in array array[
+    'role_tenant', 'lane', 'job', 'job_rest', 'attempt', 'attempt_rest', 'ready', 'scheduled', 'lease',
+    'cancel_request', 'idempotency_key', 'gate', 'event', 'tenant'
+  ] loop
+    execute format('alter table windlass_data.%I enable row level security', v_table);
+    execute format('alter table windlass_data.%I force row level security', v_table);
+    execute format('create policy engine on windlass_data.%I to windlass_engine using (true) with check (true)', v_table);
+    if v_table not in ('role_tenant', 'tenant', 'job_rest', 'attempt_rest') then
+      execute format(
+        'create policy tenant on windlass_data.%I using (tenant_id = (select windlass_data.current_tenant())) '
+        'with check (tenant_id = (select windlass_data.current_tenant()))', v_table);
+    end if;
+  end loop;
+end
+$rls$;
+create policy tenant on windlass_data.tenant
+  using (id = (select windlass_data.current_tenant())) with check (id = (select windlass_data.current_tenant()));
+-- The binding is what current_tenant() itself reads, so it cannot hide behind it; no role but these two reads it.
+create policy owner on windlass_data.role_tenant to windlass_owner using (true) with check (false);
+
+grant usage on schema windlass_data to windlass_engine;
+grant select, insert, update, delete on all tables in schema windlass_data to windlass_engine;
+grant usage, select on all sequences in schema windlass_data to windlass_engine;
+alter default privileges in schema windlass_data grant select, insert, update, delete on tables to windlass_engine;
+alter default privileges in schema windlass_data grant usage, select on sequences to windlass_engine;
+revoke all on all functions in schema windlass_data from public;
+grant execute on all functions in schema windlass_data to windlass_engine;
+
+insert into windlass_data.queue (name) values ('default');
+
+-- The tenant of those who need no tenants.  Its id is fixed, so that nobody has to look it up.
+select set_config('windlass.tenant_id', '00000000-0000-7000-8000-000000000001', true);
+insert into windlass_data.tenant (id, slug, name) values ('00000000-0000-7000-8000-000000000001', 'default', 'Default');
+select set_config('windlass.tenant_id', '', true);
+
+select windlass_data.add_day((windlass_data.clock() at time zone 'UTC')::date + d) from generate_series(0, 3) as d;

@@ -1,0 +1,81 @@
+"""Fixtures for every test that needs PostgreSQL.
+
+Tests run on the default version.  Those marked `every_version` also run on each other one found here
+with `--all-versions`, or with PG_VERSIONS=all (or a list, as in PG_VERSIONS=16,18) in the environment.
+"""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support import Clock, Database, Server, Servers, providers_by_major
+
+_VERSIONS = pytest.StashKey[list[int]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--all-versions",
+        action="store_true",
+        help="run the tests marked every_version on each PostgreSQL version found",
+    )
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "pg_version" not in metafunc.fixturenames:
+        return
+    config = metafunc.config
+    versions = config.stash.setdefault(_VERSIONS, []) or _chosen_versions(config)
+    config.stash[_VERSIONS] = versions
+    if metafunc.definition.get_closest_marker("every_version") is None:
+        versions = versions[:1]
+    metafunc.parametrize("pg_version", versions, ids=[f"pg{version}" for version in versions])
+
+
+def _chosen_versions(config: pytest.Config) -> list[int]:
+    found = list(providers_by_major())
+    asked = "all" if config.getoption("--all-versions") else os.environ.get("PG_VERSIONS", "")
+    if not found:
+        raise pytest.UsageError("no PostgreSQL binaries were found: install the extra `dev`")
+    if asked == "all":
+        return found
+    if not asked:
+        return found[:1]
+    wanted = [int(version) for version in asked.split(",")]
+    if missing := set(wanted) - set(found):
+        raise pytest.UsageError(f"PG_VERSIONS: no binaries found for {sorted(missing)}, only for {found}")
+    return wanted
+
+
+@pytest.fixture(scope="session")
+def servers() -> Iterator[Servers]:
+    """All servers of this process: a fixture per version would be torn down at each change of version."""
+    servers = Servers()
+    yield servers
+    servers.stop()
+
+
+@pytest.fixture
+def server(servers: Servers, pg_version: int) -> Server:
+    return servers.get(pg_version)
+
+
+@pytest.fixture
+def db(server: Server) -> Iterator[Database]:
+    """A migrated database of the test's own."""
+    with server.database() as database:
+        yield database
+
+
+@pytest.fixture
+def empty_db(server: Server) -> Iterator[Database]:
+    """A database of the test's own with nothing in it, belonging to windlass_owner."""
+    with server.empty_database() as database:
+        yield database
+
+
+@pytest.fixture
+def clock(db: Database) -> Clock:
+    """Control over the time that Windlass sees in `db`."""
+    return db.clock
