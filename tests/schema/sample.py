@@ -38,7 +38,8 @@ comment on function windlass.add_thing is 'Add a thing for any tenant.';
     "thing/_note": """\
 -- definer: none
 create function windlass._note(p_id integer) returns text
-language sql stable set search_path = pg_catalog, pg_temp as $$ select 'note ' || windlass_data.double(p_id) $$;
+language sql stable set search_path = pg_catalog, pg_temp
+as $$ select 'note ' || windlass_data.double(p_id) $$;
 comment on function windlass._note is 'What is noted about a thing.';
 """,
     "thing/count_things": """\

@@ -10,22 +10,30 @@ _RELATIONS = """
     select c.* , n.nspname from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where n.nspname in ('windlass', 'windlass_data') and c.relname !~ '_[0-9]{8}(_|$)'"""
 
+
+def _acl(column: str) -> str:
+    """Rights without the order in which they were granted."""
+    return f"(select array_agg(x::text order by x::text)::text from unnest({column}) x)"
+
+
 _QUERIES = {
-    "schemas": """
-        select nspname, nspowner::regrole::text, nspacl::text, obj_description(oid)
+    "schemas": f"""
+        select nspname, nspowner::regrole::text, {_acl("nspacl")}, obj_description(oid)
         from pg_namespace where nspname in ('windlass', 'windlass_data')""",
-    "default rights": """
-        select defaclrole::regrole::text, defaclnamespace::regnamespace::text, defaclobjtype::text, defaclacl::text
+    "default rights": f"""
+        select defaclrole::regrole::text, defaclnamespace::regnamespace::text, defaclobjtype::text,
+            {_acl("defaclacl")}
         from pg_default_acl""",
     "relations": f"""
-        select r.nspname, r.relname, r.relkind::text, r.relowner::regrole::text, r.relacl::text,
+        select r.nspname, r.relname, r.relkind::text, r.relowner::regrole::text, {_acl("r.relacl")},
             r.relrowsecurity, r.relforcerowsecurity, r.reloptions::text, obj_description(r.oid, 'pg_class'),
             case when r.relkind = 'v' then pg_get_viewdef(r.oid) end,
             case when r.relispartition then pg_get_expr(r.relpartbound, r.oid) end
         from ({_RELATIONS}) r""",
     "columns": f"""
         select r.nspname, r.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,
-            a.attidentity::text, a.attcollation::regcollation::text, a.attacl::text, pg_get_expr(d.adbin, d.adrelid)
+            a.attidentity::text, a.attcollation::regcollation::text, {_acl("a.attacl")},
+            pg_get_expr(d.adbin, d.adrelid)
         from ({_RELATIONS}) r
         join pg_attribute a on a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped
         left join pg_attrdef d on d.adrelid = r.oid and d.adnum = a.attnum""",
@@ -42,13 +50,15 @@ _QUERIES = {
     "triggers": f"""
         select pg_get_triggerdef(t.oid)
         from ({_RELATIONS}) r join pg_trigger t on t.tgrelid = r.oid and not t.tgisinternal""",
-    "types": """
-        select t.typname, t.typtype::text, t.typowner::regrole::text, t.typacl::text,
-            (select array_agg(e.enumlabel order by e.enumsortorder)::text from pg_enum e where e.enumtypid = t.oid)
+    "types": f"""
+        select t.typname, t.typtype::text, t.typowner::regrole::text, {_acl("t.typacl")},
+            (select array_agg(e.enumlabel order by e.enumsortorder)::text from pg_enum e
+                where e.enumtypid = t.oid)
         from pg_type t join pg_namespace n on n.oid = t.typnamespace
-        where n.nspname in ('windlass', 'windlass_data') and t.typname !~ '_[0-9]{8}$'""",
-    "routines": """
-        select pg_get_functiondef(p.oid), p.proowner::regrole::text, p.proacl::text, obj_description(p.oid, 'pg_proc')
+        where n.nspname in ('windlass', 'windlass_data') and t.typname !~ '_[0-9]{{8}}$'""",
+    "routines": f"""
+        select pg_get_functiondef(p.oid), p.proowner::regrole::text, {_acl("p.proacl")},
+            obj_description(p.oid, 'pg_proc')
         from pg_proc p join pg_namespace n on n.oid = p.pronamespace
         where n.nspname in ('windlass', 'windlass_data')""",
     "record": "select name, sha256 from windlass_data.schema_version",

@@ -6,10 +6,10 @@ from typing import Any
 import psycopg
 import pytest
 from psycopg.rows import dict_row
-
 from tests.schema.sample import APART, CODE, MIGRATIONS, write_sample
 from tests.schema.snapshot import snapshot
 from tests.support import Database, Server
+
 from windlass.db.migrate import MigrationReport, migrate
 from windlass.db.script import LOCK_KEY
 from windlass.errors import InvalidInput, SchemaMismatch, Unavailable, WindlassError
@@ -26,7 +26,8 @@ def sample(tmp_path: Path) -> Path:
 
 def test_everything_is_installed_without_a_superuser(empty_db: Database, sample: Path) -> None:
     role = empty_db.fetch_row(
-        "select rolsuper, rolbypassrls, rolcreaterole from pg_roles where rolname = current_user", role="owner"
+        "select rolsuper, rolbypassrls, rolcreaterole from pg_roles where rolname = current_user",
+        role="owner",
     )
     assert tuple(role) == (False, False, False)
     assert migrate(empty_db.url("owner"), source=sample) == MigrationReport(ALL, code_replaced=True)
@@ -94,13 +95,16 @@ def test_changed_code_is_rebuilt_where_replacing_would_fail(empty_db: Database, 
     code = {path: text for path, text in CODE.items() if not path.startswith("views/")}
     code["thing/_note"] = (
         CODE["thing/_note"]
-        .replace("_note(p_id integer) returns text", "_note(p_thing bigint, p_more text default '') returns jsonb")
+        .replace(
+            "_note(p_id integer) returns text", "_note(p_thing bigint, p_more text default '') returns jsonb"
+        )
         .replace("'note ' || windlass_data.double(p_id)", "to_jsonb(p_thing)")
     )
     report = migrate(empty_db.url("owner"), source=write_sample(tmp_path / "new", code=code))
     assert report == MigrationReport((), code_replaced=True)
     names = empty_db.fetch(
-        "select proname from pg_proc where pronamespace = 'windlass'::regnamespace order by proname", role="owner"
+        "select proname from pg_proc where pronamespace = 'windlass'::regnamespace order by proname",
+        role="owner",
     )
     assert [name for (name,) in names] == ["_note", "add_thing", "count_things", "count_through"]
     views = "select relname from pg_class where relnamespace = 'windlass'::regnamespace and relkind = 'v'"
@@ -165,7 +169,9 @@ def test_a_given_connection_is_left_as_it_was(empty_db: Database, sample: Path, 
         conn.execute("set statement_timeout = '7s'")
         conn.commit()
         assert migrate(conn, source=sample).applied == ALL
-        shown: Any = conn.execute("select current_user, current_setting('statement_timeout') as timeout").fetchone()
+        shown: Any = conn.execute(
+            "select current_user, current_setting('statement_timeout') as timeout"
+        ).fetchone()
         assert shown == {"current_user": "windlass_owner", "timeout": "7s"}
         assert conn.autocommit is autocommit
 

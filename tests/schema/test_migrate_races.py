@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-
 from tests.schema.sample import APART, MIGRATIONS, write_sample
 from tests.support import Database
+
 from windlass.db.migrate import MigrationReport, migrate
 from windlass.db.script import LOCK_KEY
 from windlass.errors import Unavailable
@@ -55,6 +55,14 @@ def test_the_wait_for_another_migrator_ends(empty_db: Database, tmp_path: Path) 
             migrate(empty_db.url("owner"), source=sample, wait_seconds=0.1)
 
 
+def rebuild_between_calls(database: Database, rounds: list[int]) -> None:
+    """Rebuild the code, then wait until every caller has called again."""
+    database.execute("delete from windlass_data.schema_version where name = 'code'", role="owner")
+    assert migrate(database.url("owner")) == MigrationReport((), code_replaced=True)
+    before = list(rounds)
+    wait_until(lambda: all(now > then for now, then in zip(rounds, before, strict=True)))
+
+
 def test_calls_under_way_live_through_a_rebuild(db: Database) -> None:
     """Sessions with prepared calls keep working while the functions under them are dropped and made anew."""
     stop = threading.Event()
@@ -71,10 +79,7 @@ def test_calls_under_way_live_through_a_rebuild(db: Database) -> None:
         calls = [threads.submit(call, place) for place in range(len(rounds))]
         try:
             for _ in range(3):
-                before = list(rounds)
-                db.execute("delete from windlass_data.schema_version where name = 'code'", role="owner")
-                assert migrate(db.url("owner")) == MigrationReport((), code_replaced=True)
-                wait_until(lambda before=before: all(n > b for n, b in zip(rounds, before, strict=True)))
+                rebuild_between_calls(db, rounds)
         finally:
             stop.set()
         for outcome in calls:

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-
 from tests.schema.sample import APART, CODE, MIGRATIONS, write_sample
+
 from windlass.db.sqlfiles import load
 from windlass.errors import InvalidInput
 
@@ -78,7 +78,9 @@ def test_a_helper_may_not_be_granted(tmp_path: Path) -> None:
 
 
 def test_a_definition_inside_a_comment_or_body_does_not_count(tmp_path: Path) -> None:
-    text = GOOD.replace("begin atomic", "-- create view windlass.x\n/* create view windlass.y */ begin atomic")
+    text = GOOD.replace(
+        "begin atomic", "-- create view windlass.x\n/* create view windlass.y */ begin atomic"
+    )
     load(write_sample(tmp_path, code={"thing/count_things": text}))
 
 

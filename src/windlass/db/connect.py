@@ -25,6 +25,7 @@ __all__ = [
     "connect",
     "connect_async",
     "connection_parameters",
+    "driver_options",
     "make_pool",
     "translate",
     "translated",
@@ -61,8 +62,11 @@ def connection_parameters(
 
 
 def driver_options(pooler: Pooler) -> dict[str, Any]:
-    # Behind a transaction pooler the next statement may run on another server connection, where
-    # a statement prepared on this one does not exist.
+    """What psycopg is told beside the libpq keywords.
+
+    Behind a transaction pooler the next statement may run on another server connection, where
+    a statement prepared on this one does not exist: so nothing is prepared there.
+    """
     return {"autocommit": True, **({"prepare_threshold": None} if pooler == "transaction" else {})}
 
 

@@ -61,7 +61,7 @@ create table windlass_data.role_tenant (
 -- The tenant that the session is bound to, or null.  A session with two different bindings (its login and
 -- the role it switched to) belongs to neither: it gets the nil id, which no tenant has.
 create function windlass_data.bound_tenant() returns uuid
-language sql stable parallel restricted
+language sql stable parallel restricted security definer
 set search_path = pg_catalog, pg_temp
 as $$
   select case when count(distinct tenant_id) > 1 then '00000000-0000-0000-0000-000000000000'::uuid
@@ -362,6 +362,10 @@ alter default privileges in schema windlass_data grant select, insert, update, d
 alter default privileges in schema windlass_data grant usage, select on sequences to windlass_engine;
 revoke all on all functions in schema windlass_data from public;
 grant execute on all functions in schema windlass_data to windlass_engine;
+-- A policy runs with the rights of whoever reads the view.
+grant usage on schema windlass_data to windlass_producer, windlass_worker, windlass_operator, windlass_reader;
+grant execute on function windlass_data.current_tenant(), windlass_data.bound_tenant()
+  to windlass_producer, windlass_worker, windlass_operator, windlass_reader;
 
 insert into windlass_data.queue (name) values ('default');
 
