@@ -8,7 +8,6 @@ from windlass.db.connect import (
     connect,
     connect_async,
     connection_parameters,
-    make_pool,
     translate,
     translated,
 )
@@ -69,9 +68,8 @@ async def test_behind_a_transaction_pooler_nothing_is_prepared(db: Database) -> 
         for _ in range(10):
             conn.execute("select %s::int", [1])
         assert conn.execute("select count(*) from pg_prepared_statements").fetchone() == (0,)
-    async with make_pool(db.url(), pooler="transaction") as pool, pool.connection() as pooled:
-        assert pooled.prepare_threshold is None
-        assert pooled.autocommit
+    async with await connect_async(db.url(), pooler="transaction") as other:
+        assert other.prepare_threshold is None
 
 
 def test_our_own_errors_arrive_with_code_hint_and_named_details(db: Database) -> None:

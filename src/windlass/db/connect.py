@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import psycopg
 from psycopg import AsyncConnection, Connection
@@ -17,16 +17,12 @@ from psycopg.rows import TupleRow
 
 from windlass.errors import InvalidInput, WindlassError, from_sqlstate
 
-if TYPE_CHECKING:
-    from psycopg_pool import AsyncConnectionPool
-
 __all__ = [
     "Pooler",
     "connect",
     "connect_async",
     "connection_parameters",
     "driver_options",
-    "make_pool",
     "translate",
     "translated",
 ]
@@ -84,29 +80,6 @@ async def connect_async(
     parameters: dict[str, Any] = {**connection_parameters(url, application_name=application_name)}
     with translated():
         return await AsyncConnection.connect(**parameters, **driver_options(pooler))
-
-
-def make_pool(
-    url: str,
-    *,
-    pooler: Pooler = "none",
-    application_name: str = "windlass",
-    min_size: int = 1,
-    max_size: int = 4,
-    timeout: float = 30.0,
-) -> "AsyncConnectionPool[AsyncConnection[TupleRow]]":
-    """A pool, not yet opened: its owner opens it on its event loop and closes it."""
-    from psycopg_pool import AsyncConnectionPool
-
-    parameters: dict[str, Any] = {**connection_parameters(url, application_name=application_name)}
-    return AsyncConnectionPool(
-        kwargs={**parameters, **driver_options(pooler)},
-        min_size=min_size,
-        max_size=max_size,
-        timeout=timeout,
-        name=application_name,
-        open=False,
-    )
 
 
 def translate(error: psycopg.Error) -> WindlassError:

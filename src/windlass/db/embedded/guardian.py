@@ -7,7 +7,6 @@ that started a child, so in the owner it would fire whenever a short-lived threa
 there is one thread only, and the signal covers the one case left, the death of the guardian itself.
 """
 
-import fcntl
 import json
 import os
 import select
@@ -43,7 +42,6 @@ class Spec:
     log_limit: int
     remove: list[str]
     patience: float
-    stale_pid: int | None = None
     uid: int | None = None
     gid: int | None = None
 
@@ -69,6 +67,8 @@ class Guardian:
 
     def _take_lock(self) -> None:
         """Held until this process ends; nobody else keeps it for longer than a look."""
+        import fcntl  # absent on Windows, where the module must still load
+
         lock = os.open(self._spec.lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         while not self._must_stop():
             try:
@@ -80,17 +80,16 @@ class Guardian:
 
     def _keep_running(self) -> int:
         """Start the server again after each crash, until it is stopped or cannot be started at all."""
-        stale, was_ever_ready, failures = self._spec.stale_pid, False, 0
-        first_start = time.monotonic()
+        was_ever_ready, failures, first_start = False, 0, time.monotonic()
         while not self._must_stop():
             log_from, started = os.fstat(self._log).st_size, time.monotonic()
-            server = self._start(stale)
+            server = self._start()
             ready = self._watch(server)
             if server.returncode is None:
                 self._shut_down(server)
             if self._must_stop() or server.returncode == 0:
                 return 0
-            stale, was_ever_ready = server.pid, was_ever_ready or ready
+            was_ever_ready = was_ever_ready or ready
             failures = 0 if ready and time.monotonic() > started + SETTLED_SECONDS else failures + 1
             patient = time.monotonic() < first_start + ORPHANS_SECONDS
             if not was_ever_ready and not (patient and self._orphans_linger(log_from)):
@@ -98,11 +97,12 @@ class Guardian:
             self._pause(min(0.02 * 2 ** min(failures, 10), LONGEST_PAUSE))
         return 0
 
-    def _start(self, stale_pid: int | None) -> subprocess.Popen[bytes]:
+    def _start(self) -> subprocess.Popen[bytes]:
         environment = dict(self._spec.environment)
-        if stale_pid is not None:
-            # The server takes a lock file of this pid for a leftover, whoever has that pid by now.
-            environment["PG_GRANDPARENT_PID"] = str(stale_pid)
+        left_behind = self._noted()
+        if left_behind:
+            # No server runs here, so this pid is stale, whoever has it by now; the server itself cannot know.
+            environment["PG_GRANDPARENT_PID"] = left_behind[0].strip()
         lent: dict[str, Any] = {}
         if self._spec.uid is not None:
             lent = {"user": self._spec.uid, "group": self._spec.gid, "extra_groups": []}
@@ -129,12 +129,15 @@ class Guardian:
         return ready or self._is_ready(server.pid)
 
     def _is_ready(self, pid: int) -> bool:
-        """By the server's own note, which a crash leaves behind and an orderly end removes."""
-        try:
-            lines = Path(self._spec.pgdata, "postmaster.pid").read_text().splitlines()
-        except (OSError, ValueError):
-            return False
+        lines = self._noted()
         return len(lines) > 7 and lines[0].strip() == str(pid) and lines[7].strip() == "ready"
+
+    def _noted(self) -> list[str]:
+        """The server's own note, which a crash leaves behind and an orderly end removes."""
+        try:
+            return Path(self._spec.pgdata, "postmaster.pid").read_text().splitlines()
+        except (OSError, ValueError):
+            return []
 
     def _orphans_linger(self, log_from: int) -> bool:
         """Backends of a killed postmaster may need a moment to notice; until then no other may start."""

@@ -15,6 +15,7 @@ import json
 import os
 import shutil
 import stat
+import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -24,7 +25,7 @@ from windlass.db.embedded.account import Account
 from windlass.errors import InvalidInput, Unavailable
 
 SYSTEM_STATE = Path("/var/lib/windlass")
-LONGEST_SOCKET_PATH = 107
+LONGEST_SOCKET_PATH = 107 if sys.platform.startswith("linux") else 103
 SOCKET_NAME_ROOM = len("/.s.PGSQL.65535")
 
 
@@ -130,7 +131,10 @@ def default_data_dir(environ: Mapping[str, str] = os.environ) -> Path:
     if os.geteuid() == 0:
         return SYSTEM_STATE
     state = Path(environ.get("XDG_STATE_HOME", ""))
-    base = state if state.is_absolute() else Path.home() / ".local" / "state"
+    try:
+        base = state if state.is_absolute() else Path.home() / ".local" / "state"
+    except RuntimeError as error:
+        raise InvalidInput("this user has no home directory: set WINDLASS_DATA_DIR") from error
     return base / "windlass"
 
 

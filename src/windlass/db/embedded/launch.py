@@ -19,7 +19,7 @@ from windlass.db.embedded.cluster import check_version, make_cluster, server_com
 from windlass.db.embedded.guardian import Spec
 from windlass.db.embedded.home import Home, State
 from windlass.db.embedded.locks import is_held
-from windlass.db.embedded.postmaster import Answer, ask, end_postmaster, read_pid_file
+from windlass.db.embedded.postmaster import Answer, ask, end_postmaster
 from windlass.db.embedded.providers import Provider, choose_provider
 from windlass.errors import InvalidInput, Unavailable
 
@@ -29,6 +29,7 @@ REMARK_SECONDS = 10.0
 SILENT_SECONDS = 60.0
 PATIENCE_SECONDS = 60.0
 LOG_LIMIT = 16 * 1024 * 1024
+LAST_LINES = 8
 FREE_PORTS = 5
 PORT_TAKEN = "could not create any TCP/IP sockets"
 
@@ -139,7 +140,6 @@ def _state(
 def _spawn_guardian(
     home: Home, account: Account, command: list[str], socket_dir: Path, request: Request
 ) -> Guardian:
-    noted = read_pid_file(home.pgdata)
     spec = Spec(
         owner_pid=os.getpid(),
         command=command,
@@ -150,7 +150,6 @@ def _spawn_guardian(
         log_limit=LOG_LIMIT,
         remove=[str(socket_dir), str(home.root)] if request.ephemeral else [str(socket_dir)],
         patience=PATIENCE_SECONDS,
-        stale_pid=noted.pid if noted is not None else None,
         uid=account.uid if account.is_lent else None,
         gid=account.gid if account.is_lent else None,
     )
@@ -222,12 +221,11 @@ def _size(path: Path) -> int:
 
 
 def _log_tail(path: Path, start: int) -> str:
-    """The lines that say why, if any does."""
+    """The last that was said, which is why it ended."""
     try:
         with path.open("rb") as log:
             log.seek(start)
             lines = log.read(1 << 16).decode(errors="replace").splitlines()
     except OSError:
         return "there is no log"
-    serious = [line for line in lines if any(word in line for word in ("FATAL", "PANIC", "HINT", "Error"))]
-    return " ".join(serious) or " ".join(lines[-5:]) or "the log says nothing"
+    return "\n".join(lines[-LAST_LINES:]) or "the log says nothing"

@@ -10,33 +10,34 @@ create type windlass_data.outcome as enum
   ('succeeded', 'failed', 'timed_out', 'crashed', 'canceled', 'snoozed', 'released', 'skipped');
 
 -- The only clock.  Tests replace this function to move time; nothing reads the clock by another way.
+-- No search_path is pinned on this one and on new_id(): a function with a setting cannot be inlined, and these two
+-- are called for every row.  All their names are qualified instead.
 create function windlass_data.clock() returns timestamptz
 language sql volatile parallel safe
-set search_path = pg_catalog, pg_temp
 as 'select pg_catalog.clock_timestamp()';
 comment on function windlass_data.clock() is 'The time, as every decision of Windlass sees it.';
 
--- UUID version 7: time-ordered, so that new rows lie together.  Built in from PostgreSQL 18 on.
+-- UUID version 7: time-ordered, so that new rows lie together.  Built in from PostgreSQL 18 on; the one made here
+-- for older servers is ordered to the millisecond.
 do $new_id$
 begin
   if exists (select from pg_catalog.pg_proc where proname = 'uuidv7' and pronamespace = 'pg_catalog'::regnamespace) then
     execute $sql$
       create function windlass_data.new_id() returns uuid
       language sql volatile parallel safe
-      set search_path = pg_catalog, pg_temp
       as 'select pg_catalog.uuidv7()' $sql$;
   else
     execute $sql$
       create function windlass_data.new_id() returns uuid
       language sql volatile parallel safe
-      set search_path = pg_catalog, pg_temp
       as $body$
-        select encode(
-          overlay(
-            overlay(uuid_send(gen_random_uuid()) placing substring(int8send(t.us / 1000) from 3 for 6) from 1 for 6)
-            placing int2send((28672 + (t.us % 1000) * 4096 / 1000)::int2) from 7 for 2),
-          'hex')::uuid
-        from (select (extract(epoch from clock_timestamp()) * 1000000)::bigint as us) as t
+        select pg_catalog.encode(
+          pg_catalog.set_bit(pg_catalog.set_bit(pg_catalog.overlay(
+            pg_catalog.uuid_send(pg_catalog.gen_random_uuid()),
+            pg_catalog.substring(pg_catalog.int8send(
+              pg_catalog.int8(pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()) operator(pg_catalog.*) 1000)), 3),
+            1, 6), 52, 1), 53, 1),
+          'hex')::pg_catalog.uuid
       $body$ $sql$;
   end if;
 end
@@ -61,13 +62,17 @@ create table windlass_data.role_tenant (
 -- The tenant that the session is bound to, or null.  A session with two different bindings (its login and
 -- the role it switched to) belongs to neither: it gets the nil id, which no tenant has.
 create function windlass_data.bound_tenant() returns uuid
-language sql stable parallel restricted security definer
+language plpgsql stable parallel restricted security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select case when count(distinct tenant_id) > 1 then '00000000-0000-0000-0000-000000000000'::uuid
-              else (array_agg(tenant_id))[1] end
-  from windlass_data.role_tenant
-  where role_name in (session_user, current_setting('role', true)::name)
+declare
+  v_tenants uuid[] := array(
+    select distinct r.tenant_id
+    from windlass_data.role_tenant as r
+    where r.role_name in (session_user, current_setting('role', true)::name));
+begin
+  return case when cardinality(v_tenants) > 1 then '00000000-0000-0000-0000-000000000000' else v_tenants[1] end;
+end
 $$;
 comment on function windlass_data.bound_tenant() is 'The tenant this session is bound to, or null when it is free to name one.';
 
@@ -135,6 +140,7 @@ create table windlass_data.job (
   primary key (tenant_id, id)
 ) partition by range (id);
 create index job_ended on windlass_data.job (tenant_id, ended_state, id) where ended_state is not null;
+create index job_correlation on windlass_data.job (tenant_id, correlation_id, id) where correlation_id is not null;
 
 create table windlass_data.attempt (
   tenant_id uuid not null,
@@ -242,6 +248,7 @@ create table windlass_data.scheduled (
   primary key (tenant_id, job_id)
 );
 create index scheduled_run_at on windlass_data.scheduled (run_at);
+create index scheduled_lane on windlass_data.scheduled (lane_id, job_id);
 
 -- One row per claim and lane; its id is the token.  A job of it is running until its attempt (job, version) is
 -- written: that key, not this row, decides between a late word and the reaper.

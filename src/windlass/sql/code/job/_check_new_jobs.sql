@@ -9,6 +9,16 @@ as $$
 declare
   v_bad record;
 begin
+  if not exists (
+    select from unnest(p_jobs) as n
+    where n.payload is null or pg_column_size(n.payload) > 1048576
+       or n.max_attempts not between 1 and 32767 or n.timeout_ms <= 0 or length(n.key) not between 1 and 500
+       or n.scope not in ('forever', 'active') or not isfinite(n.run_at)
+       or length(n.trace_id) > 200 or length(n.correlation_id) > 200
+       or (n.retry is not null and windlass._bad_retry(n.retry) is not null)
+  ) then
+    return;
+  end if;
   select n.ordinality as place, f.field, f.why into v_bad
   from unnest(p_jobs) with ordinality as n
   cross join lateral (
@@ -27,9 +37,7 @@ begin
   ) as f(field, why)
   where f.why is not null
   limit 1;
-  if found then
-    raise exception 'job % of the batch: % %', v_bad.place, v_bad.field, v_bad.why using errcode = 'WL007';
-  end if;
+  raise exception 'job % of the batch: % %', v_bad.place, v_bad.field, v_bad.why using errcode = 'WL007';
 end
 $$;
 comment on function windlass._check_new_jobs(windlass_data.new_job[]) is 'Refuse jobs that could never run.';

@@ -11,22 +11,19 @@ as $$
 declare
   v_ids uuid[] := array(select coalesce(n.id, windlass_data.new_id()) from unnest(p_jobs) as n);
   v_jobs windlass_data.new_job[] := p_jobs;  -- a variable is unpacked once, a parameter at each subscript
+  v_lanes integer[];
   v_places integer[];                        -- the jobs to write now
   v_new uuid[];
 begin
   perform windlass._check_new_jobs(p_jobs);
-  if exists (
-    select from unnest(p_jobs) as n
-    where not exists (
-      select from windlass_data.lane as l
-      where l.tenant_id = p_tenant and l.queue = coalesce(n.queue, 'default')
-        and l.kind = n.kind and l.priority = coalesce(n.priority, 0))
-  ) then
+  v_lanes := windlass._lane_ids(p_tenant, p_jobs);
+  if array_position(v_lanes, null) is not null then
     perform windlass._make_lanes(p_tenant, p_jobs);
+    v_lanes := windlass._lane_ids(p_tenant, p_jobs);
   end if;
 
   if not exists (select from unnest(p_jobs) as n where n.key is not null) then
-    v_new := array(select windlass._insert_jobs(p_tenant, p_jobs, v_ids));
+    v_new := array(select windlass._insert_jobs(p_tenant, p_jobs, v_ids, v_lanes));
   else
     with held as (
       insert into windlass_data.idempotency_key as k (tenant_id, kind, key, job_id)
@@ -43,17 +40,23 @@ begin
     where v_jobs[s.place].key is null or v_ids[s.place] in (select h.job_id from held as h);
     v_new := array(select windlass._insert_jobs(
       p_tenant, array(select v_jobs[s.place] from unnest(v_places) as s(place)),
-      array(select v_ids[s.place] from unnest(v_places) as s(place))));
+      array(select v_ids[s.place] from unnest(v_places) as s(place)),
+      array(select v_lanes[s.place] from unnest(v_places) as s(place))));
   end if;
 
   if cardinality(v_new) = cardinality(v_ids) then
     return query select i.ordinality::integer, i.id, true from unnest(v_ids) with ordinality as i(id, ordinality);
   else
     return query
-    select i.ordinality::integer, coalesce(r.job_id, i.id), coalesce(r.created, true)
-    from unnest(v_ids) with ordinality as i(id, ordinality)
-    left join lateral windlass._resolve_duplicate(p_tenant, v_jobs[i.ordinality], i.id) as r
-      on i.id <> all (v_new)
+    select i.place::integer, coalesce(r.job_id, i.id), coalesce(r.created, true)
+    from (
+      select i.place, i.id, row_number() over (partition by i.id order by i.place) > 1 as again
+      from unnest(v_ids) with ordinality as i(id, place)
+      join unnest(p_jobs) with ordinality as n on n.ordinality = i.place
+      order by n.kind, n.key, i.place
+    ) as i
+    left join lateral windlass._resolve_duplicate(p_tenant, v_jobs[i.place], i.id) as r
+      on i.again or i.id <> all (v_new)
     order by 1;
   end if;
   perform windlass._wake(array(select distinct coalesce(n.queue, 'default') from unnest(p_jobs) as n));

@@ -1,8 +1,8 @@
 -- What becomes of a job whose idempotency key, or whose id, is taken.
 --
--- The same job again: the existing one, nothing written.  Another content under the same key: WL002.  In the
--- `active` scope a finished holder gives the key up; so does one whose record is no longer kept.  The holder may
--- vanish between two looks, hence the loop.
+-- The same job again: the existing one, nothing written.  Another content under the same key or id: WL002.  In the
+-- `active` scope a finished holder gives the key up, unless it has this very id; so does one whose record is no
+-- longer kept.  The holder may vanish between two looks, hence the loop.
 -- definer: none
 create function windlass._resolve_duplicate(p_tenant uuid, p_job windlass_data.new_job, p_id uuid)
 returns table (job_id uuid, created boolean)
@@ -15,7 +15,9 @@ begin
   loop
     select coalesce(k.job_id, p_id) as job_id, j.id is not null as kept, j.state in
            ('succeeded', 'dead', 'canceled', 'skipped') as finished,
-           j.payload = p_job.payload and j.kind = p_job.kind as same
+           j.payload = p_job.payload and j.kind = p_job.kind
+             and (j.id <> p_id or j.idempotency_key is not distinct from p_job.key) as same,
+           j.idempotency_key is not distinct from p_job.key and p_job.key is not null as by_key
     into v_held
     from (values (1)) as one
     left join windlass_data.idempotency_key as k
@@ -28,23 +30,28 @@ begin
       values (p_tenant, p_job.kind, p_job.key, p_id)
       on conflict do nothing;
       created := found;
-    elsif p_job.key is not null and (not v_held.kept or (p_job.scope = 'active' and v_held.finished)) then
+    elsif not v_held.kept or (p_job.scope = 'active' and v_held.finished and v_held.job_id <> p_id) then
       update windlass_data.idempotency_key as k
       set job_id = p_id
       where k.tenant_id = p_tenant and k.kind = p_job.kind and k.key = p_job.key and k.job_id = v_held.job_id;
-      created := found;
+      created := found or p_job.key is null;
     elsif v_held.same then
       return query select v_held.job_id, false;
       return;
-    elsif v_held.kept then
+    else
       raise exception '% is taken by job % with another content',
-        case when p_job.key is null then 'the id' else 'the idempotency key ' || quote_literal(p_job.key) end, v_held.job_id
+        case when v_held.by_key then 'the idempotency key ' || quote_literal(p_job.key) else 'the id' end, v_held.job_id
         using errcode = 'WL002';
     end if;
     if created then
-      perform windlass._insert_jobs(p_tenant, array[p_job], array[p_id]);
-      return query select p_id, true;
-      return;
+      perform windlass._insert_jobs(
+        p_tenant, array[p_job], array[p_id], windlass._lane_ids(p_tenant, array[p_job]));
+      if found then
+        return query select p_id, true;
+        return;
+      elsif p_job.key is not null then
+        raise exception 'the id is taken by job % with another content', p_id using errcode = 'WL002';
+      end if;
     end if;
   end loop;
 end

@@ -4,10 +4,12 @@
 -- said that it waits.
 -- definer: none
 create function windlass._wake(p_queues text[]) returns void
-language sql volatile
+language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
-  select pg_notify('windlass', w.queue)
-  from (select distinct w.queue from windlass_data.waiting as w where w.queue = any (p_queues)) as w
+begin
+  perform pg_notify('windlass', w.queue)
+  from (select distinct w.queue from windlass_data.waiting as w where w.queue = any (p_queues)) as w;
+end
 $$;
 comment on function windlass._wake(text[]) is 'Wake the nodes that wait for work in these queues.';

@@ -19,6 +19,8 @@ create function windlass.enqueue_job(
 ) returns table (job_id uuid, created boolean)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $$
 declare
   v_before text := windlass._enter_tenant(p_tenant);

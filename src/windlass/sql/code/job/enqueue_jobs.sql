@@ -6,10 +6,13 @@ create function windlass.enqueue_jobs(p_tenant uuid, p_jobs jsonb)
 returns table (ordinal integer, job_id uuid, created boolean)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $$
 declare
   v_before text := windlass._enter_tenant(p_tenant);
   v_odd record;
+  v_jobs windlass_data.new_job[];
 begin
   if p_jobs is null or jsonb_typeof(p_jobs) <> 'array' then
     raise exception 'the jobs must be an array of objects' using errcode = 'WL007';
@@ -26,12 +29,15 @@ begin
       else 'is not an object' end
       using errcode = 'WL007';
   end if;
-  return query
-  select e.ordinal, e.job_id, e.created
-  from windlass._enqueue(p_tenant, array(
-    select jsonb_populate_record(null::windlass_data.new_job, e.value)
-    from jsonb_array_elements(p_jobs) with ordinality as e(value, place)
-    order by e.place)) as e;
+  begin
+    v_jobs := array(
+      select jsonb_populate_record(null::windlass_data.new_job, e.value)
+      from jsonb_array_elements(p_jobs) with ordinality as e(value, place)
+      order by e.place);
+  exception when data_exception then
+    raise exception 'a job of the batch has a field of the wrong type: %', sqlerrm using errcode = 'WL007';
+  end;
+  return query select e.ordinal, e.job_id, e.created from windlass._enqueue(p_tenant, v_jobs) as e;
   perform set_config('windlass.tenant_id', v_before, true);
 end
 $$;

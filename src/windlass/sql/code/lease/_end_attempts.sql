@@ -30,7 +30,11 @@ begin
                 else coalesce(s.delay, 0) end as wait
     from said as s
     join windlass._held_jobs(p_tokens) as h on h.token = s.token and h.job_id = s.job_id
-    join windlass_data.job as j on j.tenant_id = h.tenant_id and j.id = h.job_id
+    cross join lateral (
+      select j.max_attempts, j.retry from windlass_data.job as j
+      where j.tenant_id = h.tenant_id and j.id = h.job_id
+      offset 0  -- a look-up per job, never a scan of all jobs
+    ) as j
     left join windlass_data.cancel_request as r on r.tenant_id = h.tenant_id and r.job_id = h.job_id
     cross join lateral (
       select h.counted + case when s.outcome in ('snoozed', 'released') then 0 else 1 end as counted) as c

@@ -11,19 +11,24 @@ declare
   v_now timestamptz := windlass_data.clock();
   v_count integer;
 begin
+  if not exists (select from windlass_data.scheduled as s where s.run_at <= v_now) then
+    return 0;
+  end if;
   with due as materialized (
-    select s.tenant_id, s.job_id
+    select s.ctid as tid
     from windlass_data.scheduled as s
-    join windlass_data.job as j on j.tenant_id = s.tenant_id and j.id = s.job_id
+    cross join lateral (
+      select from windlass_data.job as j
+      where j.tenant_id = s.tenant_id and j.id = s.job_id
+      for no key update skip locked
+    ) as j
     where s.run_at <= v_now
     order by s.run_at
     limit p_limit
     for update of s skip locked
-    for no key update of j skip locked
   ), moved as (
     delete from windlass_data.scheduled as s
-    using due as d
-    where s.tenant_id = d.tenant_id and s.job_id = d.job_id
+    where s.ctid = any (array(select d.tid from due as d))
     returning s.*
   ), placed as materialized (
     select m.*, nextval('windlass_data.ready_seq') as seq

@@ -8,27 +8,36 @@ create function windlass._take_ready(
   p_node uuid, p_queues text[], p_kinds text[], p_limit integer, p_now timestamptz, p_lease interval)
 returns table (
   token uuid, tenant_id uuid, lane_id integer, job_id uuid, version integer, counted integer, turn bigint)
-language sql volatile
+language plpgsql volatile rows 500
 set search_path = pg_catalog, pg_temp
 as $$
-  with busy as materialized (
-    select o.* from windlass._open_lanes(p_node, p_queues, p_kinds) as o
-    where exists (select from windlass_data.ready as r where r.lane_id = o.lane_id)
-  ), share as materialized (
-    select ceil(2.0 * p_limit / greatest(count(distinct b.flow), 1))::integer + 1 as size from busy as b
-  ), offered as materialized (
-    select r.tid, row_number() over (partition by b.flow order by b.priority desc, r.seq) as turn,
-           hashtext(b.flow || p_now::text) as dealt
-    from busy as b
+declare
+  v_lanes integer[];
+  v_priorities integer[];
+  v_flows text[];
+  v_tokens uuid[];
+  v_share integer;
+begin
+  select array_agg(o.lane_id), array_agg(o.priority), array_agg(o.flow), array_agg(gen_random_uuid()),
+         ceil(2.0 * p_limit / count(distinct o.flow))
+  into v_lanes, v_priorities, v_flows, v_tokens, v_share
+  from windlass._open_lanes(p_node, p_queues, p_kinds) as o
+  cross join lateral (select from windlass_data.ready as r where r.lane_id = o.lane_id limit 1) as busy;
+
+  return query
+  with offered as materialized (
+    select r.tid, b.token, row_number() over (partition by b.flow order by b.priority desc, r.seq) as turn,
+           hashtextextended(b.flow, extract(microseconds from p_now)::bigint) as dealt
+    from unnest(v_lanes, v_priorities, v_flows, v_tokens) as b(lane_id, priority, flow, token)
     cross join lateral (
       select r.ctid as tid, r.seq
       from windlass_data.ready as r
       where r.lane_id = b.lane_id
       order by r.seq
-      limit (select s.size from share as s)
+      limit v_share
     ) as r
   ), chosen as materialized (
-    select r.ctid as tid, r.seq, o.turn, o.dealt
+    select r.ctid as tid, o.token, o.turn, o.dealt
     from offered as o
     join windlass_data.ready as r on r.ctid = o.tid
     order by o.turn, o.dealt
@@ -37,20 +46,21 @@ as $$
   ), taken as (
     delete from windlass_data.ready as r
     where r.ctid = any (array(select c.tid from chosen as c))
-    returning r.lane_id, r.seq, r.tenant_id, r.job_id, r.version, r.counted
+    returning r.ctid as tid, r.lane_id, r.seq, r.tenant_id, r.job_id, r.version, r.counted
+  ), claimed as materialized (
+    select c.token, t.tenant_id, t.lane_id, t.job_id, t.version + 1 as version, t.counted,
+           row_number() over (order by c.turn, c.dealt) as turn
+    from taken as t
+    join chosen as c on c.tid = t.tid
   ), leased as (
     insert into windlass_data.lease
       (id, tenant_id, lane_id, node_id, claimed_at, expires_at, open, job_ids, versions, counted)
-    select gen_random_uuid(), t.tenant_id, t.lane_id, p_node, p_now, p_now + p_lease, count(*),
-           array_agg(t.job_id order by t.seq), array_agg(t.version + 1 order by t.seq),
-           array_agg(t.counted order by t.seq)
-    from taken as t
-    group by t.tenant_id, t.lane_id
-    returning id, lane_id
+    select c.token, c.tenant_id, c.lane_id, p_node, p_now, p_now + p_lease, count(*),
+           array_agg(c.job_id), array_agg(c.version), array_agg(c.counted)
+    from claimed as c
+    group by c.token, c.tenant_id, c.lane_id
   )
-  select l.id, t.tenant_id, t.lane_id, t.job_id, t.version + 1, t.counted, row_number() over (order by c.turn, c.dealt)
-  from taken as t
-  join leased as l on l.lane_id = t.lane_id
-  join chosen as c on c.seq = t.seq
+  select c.* from claimed as c;
+end
 $$;
 comment on function windlass._take_ready is 'Take jobs out of line onto fresh leases.';

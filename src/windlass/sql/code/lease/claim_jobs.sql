@@ -19,6 +19,8 @@ create function windlass.claim_jobs(
 )
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $$
 declare
   v_now timestamptz := windlass_data.clock();
@@ -36,8 +38,12 @@ begin
     select j.id, j.tenant_id, l.queue, l.kind, l.priority::integer, j.payload, t.token, t.version, t.counted,
            j.max_attempts::integer, v_now + v_lease, j.timeout_ms, j.trace_id, j.correlation_id, j.created_at
     from windlass._take_ready(p_node, p_queues, p_kinds, p_limit, v_now, v_lease) as t
-    join windlass_data.job as j on j.tenant_id = t.tenant_id and j.id = t.job_id
-    join windlass_data.lane as l on l.id = t.lane_id
+    cross join lateral (
+      select j.* from windlass_data.job as j where j.tenant_id = t.tenant_id and j.id = t.job_id offset 0
+    ) as j  -- `offset 0` keeps these look-ups per job, never a scan of all jobs or lanes
+    cross join lateral (
+      select l.queue, l.kind, l.priority from windlass_data.lane as l where l.id = t.lane_id offset 0
+    ) as l
     order by t.turn;
     get diagnostics v_count = row_count;
     exit when v_count > 0 or not exists (select from windlass.expire_leases(greatest(p_limit, 100)));

@@ -11,6 +11,8 @@ create function windlass.complete_jobs(
 returns table (job_id uuid, code text)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $$
 declare
   v_now timestamptz := windlass_data.clock();

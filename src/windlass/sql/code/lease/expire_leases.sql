@@ -8,6 +8,8 @@ create function windlass.expire_leases(p_limit integer default 100)
 returns table (job_id uuid, state text)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $$
 declare
   v_now timestamptz := windlass_data.clock();

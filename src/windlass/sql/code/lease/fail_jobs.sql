@@ -8,6 +8,8 @@ create function windlass.fail_jobs(
 returns table (job_id uuid, code text, state text, run_at timestamptz)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $$
 begin
   perform windlass._check_words(p_tokens, p_jobs, p_errors, p_costs);

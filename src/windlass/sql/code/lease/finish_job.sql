@@ -9,6 +9,8 @@ create function windlass.finish_job(p_token uuid, p_job uuid, p_result jsonb def
 returns void
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $$
 begin
   perform windlass._check_words(array[p_token], array[p_job], array[p_result], array[p_cost]);

@@ -6,6 +6,8 @@ create function windlass.renew_leases(p_tokens uuid[], p_lease_seconds double pr
 returns table (token uuid, job_id uuid, code text)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $$
 declare
   v_until timestamptz := windlass_data.clock() + make_interval(secs => p_lease_seconds);

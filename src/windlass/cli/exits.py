@@ -1,0 +1,125 @@
+"""What the command says when it fails: an exit code for scripts, a sentence for people."""
+
+import json
+import traceback
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Any
+
+import typer
+
+from windlass.cli.text import clean, plain
+from windlass.errors import WindlassError
+
+__all__ = ["CODES_HELP", "Exit", "describe", "exit_code", "report"]
+
+
+class Exit(IntEnum):
+    """The exit codes; a number never changes its meaning."""
+
+    OK = 0
+    FAILED = 1
+    USAGE = 2
+    NOT_FOUND = 3
+    CONFLICT = 4
+    FORBIDDEN = 5
+    INVALID_INPUT = 6
+    UNAVAILABLE = 7
+    SCHEMA_MISMATCH = 8
+    JOB_FAILED = 9
+    WAIT_TIMEOUT = 10
+    LIMIT_EXCEEDED = 11
+    INTERRUPTED = 130
+
+
+_BY_CODE: Mapping[str, Exit] = {
+    "usage": Exit.USAGE,
+    "not_found": Exit.NOT_FOUND,
+    "unknown_kind": Exit.NOT_FOUND,
+    "idempotency_conflict": Exit.CONFLICT,
+    "invalid_transition": Exit.CONFLICT,
+    "lease_lost": Exit.CONFLICT,
+    "not_leader": Exit.CONFLICT,
+    "forbidden": Exit.FORBIDDEN,
+    "invalid_input": Exit.INVALID_INPUT,
+    "unavailable": Exit.UNAVAILABLE,
+    "schema_mismatch": Exit.SCHEMA_MISMATCH,
+    "job_failed": Exit.JOB_FAILED,
+    "wait_timeout": Exit.WAIT_TIMEOUT,
+    "limit_exceeded": Exit.LIMIT_EXCEEDED,
+}
+
+CODES_HELP = """Exit codes
+
+  0  done
+  1  failed for another reason, or doctor found a fault
+  2  the command line is wrong
+  3  not_found, unknown_kind
+  4  idempotency_conflict, invalid_transition, lease_lost, not_leader
+  5  forbidden
+  6  invalid_input
+  7  unavailable
+  8  schema_mismatch
+  9  the awaited job ended, but not succeeded
+ 10  the wait ended before the job did
+ 11  limit_exceeded
+130  interrupted"""
+
+_WHAT_TO_DO: Mapping[str, str] = {
+    "internal": "This was not foreseen; run it again with --debug to see where it happened.",
+    "not_found": "Check the name or id, and the tenant it belongs to (--tenant).",
+    "unknown_kind": "Check the kind, and that the application which handles it is the one named.",
+    "idempotency_conflict": "Use another key, or send what the key was first used with.",
+    "invalid_transition": "Look at the job as it is now: windlass jobs show ID.",
+    "lease_lost": "Nothing was changed; the job belongs to another attempt.",
+    "not_leader": "Ask the leader instead.",
+    "forbidden": "Connect as a role that may do this, for the tenant that it belongs to.",
+    "unavailable": "Is the database running and reachable? `windlass doctor` looks closer.",
+    "wait_timeout": "The job is still on its way; wait again, or look: windlass jobs show ID.",
+    "limit_exceeded": "Try again later.",
+}
+
+
+def exit_code(code: str) -> Exit:
+    """The exit code for an error's code."""
+    return _BY_CODE.get(code, Exit.FAILED)
+
+
+def describe(error: BaseException) -> tuple[str, str, Mapping[str, Any]]:
+    """An exception as code, sentence and details."""
+    if isinstance(error, WindlassError):
+        return error.code, error.message, error.details
+    if isinstance(error, typer.Abort):
+        return "aborted", "nothing was done", {}
+    if isinstance(error, typer.TyperException):
+        return "usage", error.format_message().strip(), _usage_details(error)
+    sentence = str(error).strip() or "no further words"
+    return "internal", f"{type(error).__name__}: {sentence}", {}
+
+
+def _usage_details(error: typer.TyperException) -> Mapping[str, Any]:
+    context = getattr(error, "ctx", None)
+    return {} if context is None else {"hint": f"Try: {context.command_path} --help"}
+
+
+def report(
+    code: str,
+    message: str,
+    details: Mapping[str, Any] | None = None,
+    *,
+    as_json: bool,
+    error: BaseException | None = None,
+) -> str:
+    """The text for standard error; with the traceback of `error`, if that is given."""
+    if as_json:
+        found = {"code": code, "message": message, "details": plain(details or {})}
+        if error is not None:
+            found["traceback"] = "".join(traceback.format_exception(error))
+        return json.dumps({"error": found})
+    shown = f"windlass: {clean(message, lines=True)} [{code}]" if message else ""
+    advice = (details or {}).get("hint") or _WHAT_TO_DO.get(code)
+    if advice:
+        shown += f"\n  {clean(str(advice), lines=True)}"
+    if error is not None:
+        shown = "".join(traceback.format_exception(error)) + shown
+    return shown

@@ -1,0 +1,80 @@
+"""The tree of commands, and the one place where an error becomes an exit code."""
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Self
+
+import typer
+from typer.main import get_command
+
+from windlass.cli import migrate, version
+from windlass.cli.exits import CODES_HELP, Exit, describe, exit_code, report
+
+__all__ = ["app", "run"]
+
+DEBUG = "WINDLASS_DEBUG"
+
+app = typer.Typer(
+    name="windlass",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["--help", "-h"]},
+    epilog=CODES_HELP,
+)
+for command in (migrate, version):
+    command.add_to(app)
+
+
+@app.callback()
+def windlass(
+    debug: Annotated[
+        bool, typer.Option("--debug", help=f"Show where an error happened; also {DEBUG}=1.")
+    ] = False,
+) -> None:
+    """Durable jobs on PostgreSQL: hand over work, run it, watch it, mend it.
+
+    Without WINDLASS_DATABASE_URL the commands use the embedded server that `windlass up` runs.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A command line, and what it says about errors wherever that stands in it."""
+
+    words: list[str]
+    as_json: bool
+    debug: bool
+
+    @classmethod
+    def read(cls, arguments: Sequence[str], *, debug: bool) -> Self:
+        words = list(arguments)
+        end = words.index("--") if "--" in words else len(words)
+        options = words[:end]
+        without = [word for word in options if word != "--debug"]
+        return cls(without + words[end:], "--json" in options, debug or len(without) < len(options))
+
+    def fail(self, error: BaseException) -> int:
+        code, message, details = describe(error)
+        shown = error if self.debug else None
+        print(report(code, message, details, as_json=self.as_json, error=shown), file=sys.stderr)
+        return exit_code(code)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Carry out one command line; the exit code."""
+    # Taken out of the environment: settings refuse a name that they do not know.
+    debug = os.environ.pop(DEBUG, "") not in ("", "0")
+    line = Line.read(arguments, debug=debug)
+    try:
+        code = get_command(app).main(args=line.words, prog_name="windlass", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else Exit.OK
+    except BrokenPipeError:
+        # Whoever read the output has seen enough; what is still buffered must not fail at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.FAILED
+    except Exception as error:
+        return line.fail(error)

@@ -1,0 +1,92 @@
+"""`windlass migrate`: bring a database to the schema of this release."""
+
+from typing import Annotated
+
+import typer
+
+from windlass.cli.options import AsJson, DatabaseUrl
+from windlass.cli.output import note, print_json, say
+from windlass.cli.session import read_settings
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command()(migrate)
+
+
+def migrate(
+    sql: Annotated[bool, typer.Option("--sql", help="Print the script instead; nothing is connected.")] = False,
+    since: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="With --sql: only what comes after this migration."),
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Change nothing; exit with 8 if something is missing.")
+    ] = False,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Bring the database to the schema of this release; a second time changes nothing.
+
+    The role in the URL must own the schema or be allowed to act as windlass_owner. Without a URL the
+    embedded server is migrated, and started for it if it does not run.
+
+    Examples:
+      windlass migrate
+      windlass migrate --check
+      windlass migrate --sql | psql -v ON_ERROR_STOP=1 "$ADMIN_URL"
+    """
+    if sql and check or since and not sql:
+        raise typer.BadParameter("--sql and --check exclude each other, and --since needs --sql")
+    if sql:
+        _print_script(since, as_json=as_json)
+    elif check:
+        _check(database_url, as_json=as_json)
+    else:
+        _migrate(database_url, as_json=as_json)
+
+
+def _print_script(since: str | None, *, as_json: bool) -> None:
+    from windlass.db.migrate import render_sql
+
+    script = render_sql(since=since)
+    if as_json:
+        print_json({"sql": script})
+    else:
+        print(script, end="" if script.endswith("\n") else "\n")
+
+
+def _check(database_url: str | None, *, as_json: bool) -> None:
+    from windlass.db.connect import connect
+    from windlass.db.embedded import ensure_server
+    from windlass.db.migrate import check_schema
+
+    settings = read_settings(database_url)
+    with ensure_server(settings.database_url, data_dir=settings.data_dir) as database:
+        with connect(database.app_url, application_name="windlass migrate") as connection:
+            check_schema(connection)
+    if as_json:
+        print_json({"up_to_date": True})
+    else:
+        say("The schema is that of this release.")
+
+
+def _migrate(database_url: str | None, *, as_json: bool) -> None:
+    from windlass.db.embedded import ensure_server
+    from windlass.db.migrate import migrate as bring_up
+
+    settings = read_settings(database_url)
+    with ensure_server(settings.database_url, data_dir=settings.data_dir) as database:
+        if database.server is not None:
+            note(f"the embedded server in {database.server.data_dir}")
+        report = bring_up(database.owner_url)
+    if as_json:
+        print_json(
+            {"changed": report.changed, "applied": report.applied, "code_replaced": report.code_replaced}
+        )
+        return
+    for name in report.applied:
+        say(f"applied {name}")
+    if report.code_replaced:
+        say("installed the functions of this release")
+    if not report.changed:
+        say("Nothing to do: the schema is that of this release.")

@@ -1,0 +1,91 @@
+"""The options that several commands share, and how their values are read."""
+
+import re
+from datetime import datetime, timedelta
+from typing import Annotated, TypeAlias
+from uuid import UUID
+
+import typer
+
+__all__ = [
+    "AppName",
+    "AsJson",
+    "DatabaseUrl",
+    "JobId",
+    "Reason",
+    "TenantName",
+    "Yes",
+    "split_names",
+    "to_moment",
+    "to_seconds",
+]
+
+_COMMON = "Common options"
+_UNITS = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+_DURATION = re.compile(r"(?:(\d+(?:\.\d+)?)(d|h|ms|m|s))")
+
+AsJson: TypeAlias = Annotated[
+    bool, typer.Option("--json", help="Print JSON; errors too, on standard error.", rich_help_panel=_COMMON)
+]
+DatabaseUrl: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--database-url",
+        metavar="URL",
+        help="The database, in place of WINDLASS_DATABASE_URL; with neither, the embedded server.",
+        rich_help_panel=_COMMON,
+    ),
+]
+TenantName: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--tenant",
+        metavar="TENANT",
+        help="Slug or id of the tenant, in place of WINDLASS_TENANT.",
+        rich_help_panel=_COMMON,
+    ),
+]
+AppName: TypeAlias = Annotated[str, typer.Argument(metavar="MODULE:APP", help="Where the Windlass object is.")]
+JobId: TypeAlias = Annotated[UUID, typer.Argument(metavar="ID", help="The job's whole id.")]
+Reason: TypeAlias = Annotated[
+    str | None, typer.Option("--reason", help="Why; kept in the history.", metavar="TEXT")
+]
+Yes: TypeAlias = Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")]
+
+
+def to_seconds(text: str) -> float:
+    """`90`, `90s`, `5m`, `1h30m`, `2d` or `500ms`, in seconds."""
+    compact = text.replace(" ", "").lower()
+    if re.fullmatch(r"\d+(\.\d+)?", compact):
+        return float(compact)
+    parts = _DURATION.findall(compact)
+    if not parts or "".join(number + unit for number, unit in parts) != compact:
+        raise typer.BadParameter(f"{text!r} is not a length of time such as 90, 5m, 1h30m or 2d")
+    return sum(float(number) * _UNITS[unit] for number, unit in parts)
+
+
+def to_moment(text: str) -> datetime:
+    """ISO 8601 with its time zone, or a length of time ago such as `2h`."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a time such as 2030-01-31T09:00:00Z") from None
+    if moment.tzinfo is None:
+        raise typer.BadParameter(f"{text!r} needs its time zone, as in {moment.isoformat()}Z or +02:00")
+    return moment
+
+
+def to_past(text: str) -> datetime | timedelta:
+    """A moment, or how long ago: `2030-01-31T09:00:00Z` or `2h`."""
+    try:
+        return to_moment(text)
+    except typer.BadParameter:
+        return timedelta(seconds=to_seconds(text))
+
+
+def split_names(values: list[str] | None) -> list[str] | None:
+    """`--queue a,b --queue c` is a, b, c; None when nothing was named."""
+    names = [name.strip() for value in values or [] for name in value.split(",")]
+    if any(not name for name in names):
+        raise typer.BadParameter("a name in the list is empty")
+    return list(dict.fromkeys(names)) or None

@@ -1,0 +1,36 @@
+"""`windlass version`: what is installed here."""
+
+import platform
+from importlib import metadata
+
+import typer
+
+from windlass.cli.options import AsJson
+from windlass.cli.output import print_json, say
+
+DISTRIBUTION = "windlass-jobs"
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command()(version)
+
+
+def version(as_json: AsJson = False) -> None:
+    """Print the version of Windlass, and of what it stands on."""
+    found = {
+        "windlass": _version(DISTRIBUTION),
+        "python": platform.python_version(),
+        "psycopg": _version("psycopg"),
+        "platform": platform.platform(),
+    }
+    if as_json:
+        print_json(found)
+        return
+    say(f"windlass {found['windlass']} (Python {found['python']}, psycopg {found['psycopg']})")
+
+
+def _version(distribution: str) -> str:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return "unknown"  # run from a source tree that was never installed

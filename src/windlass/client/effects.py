@@ -1,0 +1,211 @@
+"""One source for two faces: an operation says what it needs, a driver does it, awaiting or not.
+
+An operation is a generator.  It yields effects (a call, a few calls in one transaction, a pause, an
+item for whoever iterates), is sent what came of each, and returns its value.  An error of an effect is
+raised inside the operation, which may catch it.  Only the drivers below exist twice.
+"""
+
+import asyncio
+import functools
+import random
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator
+from dataclasses import dataclass
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
+
+from windlass.db.call import Call
+from windlass.errors import Unavailable
+
+__all__ = [
+    "AsyncCarrier",
+    "Carrier",
+    "Effect",
+    "Item",
+    "Operation",
+    "Pause",
+    "Together",
+    "asking",
+    "asynchronous",
+    "iterate_effects",
+    "iterate_effects_async",
+    "repeating",
+    "run_effects",
+    "run_effects_async",
+    "synchronous",
+]
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+_FIRST_DELAY, _LONGEST_DELAY = 0.05, 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Wait so many seconds."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Calls that commit together or not at all; what comes back is the list of their answers."""
+
+    calls: tuple[Call[Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One value for whoever iterates over the operation."""
+
+    value: Any
+
+
+Effect: TypeAlias = Call[Any] | Together | Pause | Item
+Operation: TypeAlias = Generator[Effect, Any, T]
+
+
+class Carrier(Protocol):
+    """What carries calls to the database: a pool of ours, or a caller's connection."""
+
+    def run(self, call: Call[T]) -> T: ...
+
+    def run_together(self, calls: tuple[Call[Any], ...]) -> list[Any]: ...
+
+
+class AsyncCarrier(Protocol):
+    async def run(self, call: Call[T]) -> T: ...
+
+    async def run_together(self, calls: tuple[Call[Any], ...]) -> list[Any]: ...
+
+
+def asking(call: Call[T]) -> Operation[T]:
+    """Carry out a call once: for what must not happen twice."""
+    answer: T = yield call
+    return answer
+
+
+def repeating(effect: Effect, patience: float) -> Operation[Any]:
+    """Carry out a read, or a change that says the same twice, again while the database is not there.
+
+    For `patience` seconds; a connection that dies during a commit leaves open what was committed, so
+    whatever goes through here must be safe to be said again.
+    """
+    deadline, delay = time.monotonic() + patience, _FIRST_DELAY
+    while True:
+        try:
+            answer = yield effect
+        except Unavailable:
+            if time.monotonic() + delay >= deadline:
+                raise
+        else:
+            return answer
+        yield Pause(delay * random.uniform(0.5, 1.0))
+        delay = min(2 * delay, _LONGEST_DELAY)
+
+
+def run_effects(operation: Operation[T], carrier: Carrier) -> T:
+    """Drive an operation to its value, blocking."""
+    step: Callable[[], Effect] = functools.partial(next, operation)
+    while True:
+        try:
+            effect = step()
+        except StopIteration as done:
+            value: T = done.value
+            return value
+        step = _carry_out(effect, operation, carrier)
+
+
+async def run_effects_async(operation: Operation[T], carrier: AsyncCarrier) -> T:
+    """Drive an operation to its value on the running event loop."""
+    step: Callable[[], Effect] = functools.partial(next, operation)
+    while True:
+        try:
+            effect = step()
+        except StopIteration as done:
+            value: T = done.value
+            return value
+        step = await _carry_out_async(effect, operation, carrier)
+
+
+def iterate_effects(operation: Operation[None], carrier: Carrier) -> Iterator[Any]:
+    """Drive an operation, handing out its items."""
+    step: Callable[[], Effect] = functools.partial(next, operation)
+    while True:
+        try:
+            effect = step()
+        except StopIteration:
+            return
+        if isinstance(effect, Item):
+            yield effect.value
+        step = _carry_out(effect, operation, carrier)
+
+
+async def iterate_effects_async(operation: Operation[None], carrier: AsyncCarrier) -> AsyncIterator[Any]:
+    """Drive an operation on the running event loop, handing out its items."""
+    step: Callable[[], Effect] = functools.partial(next, operation)
+    while True:
+        try:
+            effect = step()
+        except StopIteration:
+            return
+        if isinstance(effect, Item):
+            yield effect.value
+        step = await _carry_out_async(effect, operation, carrier)
+
+
+def _carry_out(effect: Effect, operation: Operation[Any], carrier: Carrier) -> Callable[[], Effect]:
+    """Do it, and say how the operation goes on: with the answer, or with the error."""
+    try:
+        match effect:
+            case Pause(seconds):
+                time.sleep(seconds)
+            case Together(calls):
+                return functools.partial(operation.send, carrier.run_together(calls))
+            case Call():
+                return functools.partial(operation.send, carrier.run(effect))
+    except Exception as error:
+        return functools.partial(operation.throw, error)
+    return functools.partial(next, operation)
+
+
+async def _carry_out_async(
+    effect: Effect, operation: Operation[Any], carrier: AsyncCarrier
+) -> Callable[[], Effect]:
+    try:
+        match effect:
+            case Pause(seconds):
+                await asyncio.sleep(seconds)
+            case Together(calls):
+                return functools.partial(operation.send, await carrier.run_together(calls))
+            case Call():
+                return functools.partial(operation.send, await carrier.run(effect))
+    except Exception as error:
+        return functools.partial(operation.throw, error)
+    return functools.partial(next, operation)
+
+
+def asynchronous(
+    method: Callable[Concatenate[Any, P], Operation[T]],
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
+    """The awaitable face of a method that makes an operation; its class says how to `_run` one."""
+
+    @functools.wraps(method)
+    async def face(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        value: T = await self._run(method(self, *args, **kwargs))
+        return value
+
+    return face
+
+
+def synchronous(
+    method: Callable[Concatenate[Any, P], Operation[T]],
+) -> Callable[Concatenate[Any, P], T]:
+    """The blocking face of a method that makes an operation."""
+
+    @functools.wraps(method)
+    def face(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        value: T = self._run(method(self, *args, **kwargs))
+        return value
+
+    return face

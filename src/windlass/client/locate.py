@@ -1,0 +1,38 @@
+"""Where a client finds its database when no URL is given: at an embedded server that runs already."""
+
+import os
+from pathlib import Path
+from urllib.parse import quote
+
+from windlass.db.embedded.bootstrap import APP, DATABASE
+from windlass.db.embedded.home import Home, State, default_data_dir
+from windlass.db.embedded.locks import is_held
+from windlass.errors import Unavailable
+from windlass.settings import Settings
+
+__all__ = ["database_url"]
+
+
+def database_url(settings: Settings) -> str:
+    """The URL of the settings, else that of the running embedded server; a client never starts one."""
+    if settings.database_url is not None:
+        return settings.database_url
+    home = Home(Path(os.path.realpath((settings.data_dir or default_data_dir()).expanduser())))
+    state = _running(home)
+    if state is None:
+        raise Unavailable(
+            f"no database is given and no embedded server runs in {home.root}: set WINDLASS_DATABASE_URL, "
+            "or start one with `windlass up`"
+        )
+    host = quote(state.socket_dir, safe="/")
+    return f"postgresql://{APP}@/{DATABASE}?host={host}&port={state.port}"
+
+
+def _running(home: Home) -> State | None:
+    """How to reach the server of `home`, if one runs; looking leaves no trace."""
+    try:
+        if not home.server_lock.exists() or not is_held(home.server_lock):
+            return None
+        return home.read_state()
+    except OSError as error:
+        raise Unavailable(f"the embedded server in {home.root} is not ours to use: {error}") from error

@@ -1,0 +1,145 @@
+"""A job as its producer describes it, checked before it travels."""
+
+import json
+import math
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Literal, get_args
+from uuid import UUID
+
+from windlass.errors import InvalidInput
+from windlass.model.document import MAX_PAYLOAD_BYTES, check_json
+from windlass.model.names import (
+    check_idempotency_key,
+    check_kind,
+    check_queue,
+    describe_unstorable,
+    find_unstorable,
+)
+from windlass.model.retry import MAX_DELAY_SECONDS, RetryPolicy, check_max_attempts
+
+Scope = Literal["forever", "active"]
+
+MIN_PRIORITY, MAX_PRIORITY = -32_768, 32_767
+MAX_TIMEOUT_SECONDS = 2_000_000.0
+MAX_TRACE_LENGTH = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewJob:
+    """What to run and how; a field that is None takes the database's default.
+
+    `delay` counts from the moment of the enqueue by the database's clock.  With a `key`, a second
+    enqueue of the same kind finds the first job instead: for as long as its record is kept
+    (`forever`), or until it has ended (`active`).
+    """
+
+    kind: str
+    payload: Any
+    id: UUID | None = None
+    queue: str = "default"
+    priority: int = 0
+    run_at: datetime | None = None
+    delay: float | timedelta | None = None
+    key: str | None = None
+    scope: Scope = "forever"
+    max_attempts: int | None = None
+    retry: RetryPolicy | None = None
+    timeout: float | timedelta | None = None
+    trace_id: str | None = None
+    correlation_id: str | None = None
+
+    def __post_init__(self) -> None:
+        check_kind(self.kind)
+        check_queue(self.queue)
+        _check_priority(self.priority)
+        if self.key is not None:
+            check_idempotency_key(self.key)
+        if self.scope not in get_args(Scope):
+            raise InvalidInput(f"the scope must be forever or active, not {self.scope!r}")
+        if self.max_attempts is not None:
+            check_max_attempts(self.max_attempts)
+        if self.run_at is not None:
+            check_moment(self.run_at, "run_at")
+        if self.run_at is not None and self.delay is not None:
+            raise InvalidInput("give either run_at or delay, and not both")
+        object.__setattr__(self, "delay", _seconds("delay", self.delay, 0, MAX_DELAY_SECONDS))
+        object.__setattr__(self, "timeout", _seconds("timeout", self.timeout, 0.001, MAX_TIMEOUT_SECONDS))
+        for name in ("trace_id", "correlation_id"):
+            _check_label(getattr(self, name), name)
+
+    @property
+    def delay_seconds(self) -> float | None:
+        return self.delay.total_seconds() if isinstance(self.delay, timedelta) else self.delay
+
+    @property
+    def timeout_ms(self) -> int | None:
+        seconds = self.timeout.total_seconds() if isinstance(self.timeout, timedelta) else self.timeout
+        return None if seconds is None else max(1, round(seconds * 1000))
+
+    @property
+    def attempts(self) -> int | None:
+        """How many attempts it may have: its own number, else that of its retry policy."""
+        if self.max_attempts is None and self.retry is not None:
+            return self.retry.max_attempts
+        return self.max_attempts
+
+    def encode_payload(self, limit_bytes: int = MAX_PAYLOAD_BYTES) -> str:
+        """The payload as JSON text, or InvalidInput."""
+        return check_json(self.payload, limit_bytes, "payload")
+
+    def to_json(self, payload: str) -> str:
+        """The JSON object that `enqueue_jobs` takes; `payload` is what `encode_payload` gave."""
+        fields = {
+            "id": None if self.id is None else str(self.id),
+            "kind": self.kind,
+            "queue": self.queue,
+            "priority": self.priority,
+            "run_at": None if self.run_at is None else self.run_at.isoformat(),
+            "key": self.key,
+            "scope": self.scope,
+            "max_attempts": self.attempts,
+            "retry": None if self.retry is None else self.retry.to_json(),
+            "timeout_ms": self.timeout_ms,
+            "trace_id": self.trace_id,
+            "correlation_id": self.correlation_id,
+        }
+        given = {name: value for name, value in fields.items() if value is not None}
+        # The payload is text already and may be large: it goes in as it is, not through the encoder again.
+        return f'{json.dumps(given)[:-1]}, "payload": {payload}}}'
+
+
+def check_moment(value: object, what: str) -> datetime:
+    """`value` itself, if it is a moment that means the same everywhere."""
+    if not isinstance(value, datetime):
+        raise InvalidInput(f"{what} must be a datetime, not {value!r}")
+    if value.utcoffset() is None:
+        raise InvalidInput(f"{what} needs a time with its time zone, not {value.isoformat()}")
+    return value
+
+
+def _check_priority(value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not MIN_PRIORITY <= value <= MAX_PRIORITY:
+        raise InvalidInput(
+            f"the priority must be a whole number from {MIN_PRIORITY} to {MAX_PRIORITY}, not {value!r}"
+        )
+
+
+def _check_label(value: str | None, what: str) -> None:
+    if value is None:
+        return
+    if not isinstance(value, str) or len(value) > MAX_TRACE_LENGTH:
+        raise InvalidInput(f"the {what} must be text of at most {MAX_TRACE_LENGTH} characters")
+    if character := find_unstorable(value):
+        raise InvalidInput(f"the {what} contains {describe_unstorable(character)}")
+
+
+def _seconds(what: str, value: float | timedelta | None, least: float, most: float) -> float | None:
+    if value is None:
+        return None
+    number: object = value.total_seconds() if isinstance(value, timedelta) else value
+    if isinstance(number, bool) or not isinstance(number, int | float) or math.isnan(number):
+        raise InvalidInput(f"the {what} must be a number of seconds or a timedelta, not {value!r}")
+    if not least <= number <= most:
+        raise InvalidInput(f"the {what} must be from {least:g} to {most:g} seconds, not {value!r}")
+    return float(number)

@@ -1,0 +1,26 @@
+-- The audit of a tenant, or of the installation (p_tenant the nil id), a page at a time, newest first: what was done,
+-- and how each job ended, as job.succeeded, job.dead, job.canceled or job.skipped.
+--
+-- Ends are read from the attempts and jobs and stand in the order of their jobs' ids, events in that of their own.
+-- A page is bounded work and pages as list_jobs does.
+-- definer: owner
+-- grant: operator, reader
+create function windlass.list_events(
+  p_tenant uuid, p_actor text default null, p_actions text[] default null, p_from timestamptz default null,
+  p_to timestamptz default null, p_limit integer default 50, p_cursor text default null)
+returns table (
+  id uuid, at timestamptz, actor text, action text, job_id uuid, reason text, details jsonb, cursor text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_before text := windlass._enter_tenant(p_tenant);
+  v_at uuid := coalesce(substr(p_cursor, 3), 'ffffffff-ffff-ffff-ffff-ffffffffffff');
+begin
+  perform windlass._check_page(p_limit, p_cursor, 'i');
+  return query
+  select ...
+  perform set_config('windlass.tenant_id', v_before, true);
+end
+$$;
+comment on function windlass.list_events is 'The audit of a tenant or of the installation, a page at a time.';

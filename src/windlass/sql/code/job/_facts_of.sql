@@ -1,0 +1,52 @@
+-- Every fact about one job, in no order; rank orders those of one moment.  No row: there is no such job.
+-- definer: none
+create function windlass._facts_of(p_tenant uuid, p_job uuid, p_limit integer)
+returns table (
+  at timestamptz, what text, actor text, attempt integer, reason text, details jsonb, rank integer)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  with job as materialized (
+    select j.created_at, j.actor, j.run_at from windlass_data.job as j where j.tenant_id = p_tenant and j.id = p_job
+  ), attempts as materialized (
+    select t.* from windlass._attempts_of(p_tenant, p_job, 2147483647, p_limit) as t
+  ), events as materialized (
+    select e.*, row_number() over (partition by e.action, e.details ->> 'state' order by e.id) as nth
+    from (
+      select e.* from windlass_data.event as e
+      where e.tenant_id = p_tenant and e.job_id = p_job
+      order by e.id desc
+      limit p_limit
+    ) as e
+    where exists (select from job)
+  )
+  select j.created_at, 'enqueued', j.actor, 0, null, null::jsonb, 0
+  from job as j
+  union all
+  select t.started_at, 'claimed', t.node_id::text, t.number, null, null, 1
+  from attempts as t
+  union all
+  select t.finished_at, t.outcome, case t.outcome when 'crashed' then 'windlass' else t.node_id::text end, t.number,
+         t.error ->> 'message', jsonb_build_object('error', t.error ->> 'type', 'cost_cents', t.cost_cents), 2
+  from attempts as t
+  where t.outcome is not null
+  union all
+  -- What an attempt did to the job, where its outcome does not say so.  A redriven job's death only its event knows.
+  select t.finished_at, t.ends, 'windlass', t.number, null, null, 3
+  from attempts as t
+  where t.ends <> t.outcome
+  union all
+  select (e.details ->> 'died_at')::timestamptz, 'dead', 'windlass', (e.details ->> 'version')::integer, null, null, 3
+  from events as e
+  where e.action = 'job.redrive'
+  union all
+  select e.at,
+         case when e.action = 'job.redrive' then 'redriven'
+              when e.action = 'job.reschedule' then 'rescheduled'
+              when e.action = 'job.cancel' and e.details ->> 'state' = 'canceled' and e.nth = 1 then 'canceled'
+              when e.action = 'job.cancel' then 'cancel requested'
+              else e.action end,
+         e.actor, (e.details ->> 'version')::integer, e.reason, e.details - 'version' - 'state', 4
+  from events as e
+$$;
+comment on function windlass._facts_of is 'Every fact about one job.';

@@ -1,0 +1,35 @@
+-- Put dead jobs back into line, with all their attempts before them.  The caller holds their last attempts and
+-- their job rows.
+--
+-- Their last attempt no longer ends them; when and why they had died is kept in the event.
+-- definer: none
+create function windlass._revive_jobs(
+  p_tenant uuid, p_jobs uuid[], p_max_attempts integer, p_reason text, p_actor text) returns void
+language sql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+  with revived as (
+    update windlass_data.attempt as a
+    set ends = null
+    where a.tenant_id = p_tenant and a.job_id = any (p_jobs) and a.ends = 'dead'
+    returning a.job_id, a.version, a.finished_at, a.counted, a.error
+  ), placed as materialized (
+    select r.*, nextval('windlass_data.ready_seq') as seq
+    from (select r.* from revived as r order by r.job_id) as r
+  ), moved as (
+    update windlass_data.job as j
+    set seq = p.seq, max_attempts = coalesce(p_max_attempts, j.max_attempts)
+    from placed as p
+    where j.tenant_id = p_tenant and j.id = p.job_id
+    returning j.id, j.lane_id
+  ), lined_up as (
+    insert into windlass_data.ready (lane_id, seq, tenant_id, job_id, version, counted)
+    select m.lane_id, p.seq, p_tenant, p.job_id, p.version, 0
+    from placed as p
+    join moved as m on m.id = p.job_id
+  )
+  select count(windlass._record(p_tenant, 'job.redrive', p.job_id, p_reason, p_actor, jsonb_build_object(
+    'died_at', p.finished_at, 'version', p.version, 'counted', p.counted, 'error', p.error -> 'type')))
+  from placed as p
+$$;
+comment on function windlass._revive_jobs is 'Put dead jobs back into line.';

@@ -1,0 +1,64 @@
+-- Revive dead jobs, those named or those that pass the filters, oldest first; with p_dry_run only say which.
+--
+-- A job named that is not dead stops the whole call.  Of two redrives at once the second waits for the first and
+-- then finds the jobs no longer dead.  Locks the last attempts, then the jobs, each in the order of their ids.
+-- definer: owner
+-- grant: operator
+create function windlass.redrive_jobs(
+  p_tenant uuid, p_jobs uuid[] default null, p_kinds text[] default null, p_queues text[] default null,
+  p_error_like text default null, p_finished_from timestamptz default null, p_finished_to timestamptz default null,
+  p_limit integer default 1000, p_dry_run boolean default false, p_max_attempts integer default null,
+  p_reason text default null, p_actor text default null)
+returns table (job_id uuid, kind text, queue text, finished_at timestamptz, error jsonb)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_before text := windlass._enter_tenant(p_tenant);
+  v_ids uuid[];
+  v_odd record;
+begin
+  if p_limit is null or p_limit not between 1 and 10000 then
+    raise exception 'a redrive takes 1 to 10000 jobs' using errcode = 'WL007';
+  elsif cardinality(p_jobs) > p_limit then
+    raise exception '% jobs are named, and the limit is %', cardinality(p_jobs), p_limit using errcode = 'WL007';
+  elsif p_max_attempts not between 1 and 32767 then
+    raise exception 'max_attempts must be from 1 to 32767' using errcode = 'WL007';
+  elsif p_error_like ~ '(^|[^\\])(\\\\)*\\$' then
+    raise exception 'the pattern for the error ends in an escape' using errcode = 'WL007';
+  end if;
+  if not p_dry_run then
+    v_ids := coalesce(p_jobs, array(
+      select d.job_id from windlass._dead_jobs(
+        null, p_kinds, p_queues, p_error_like, p_finished_from, p_finished_to, p_limit) as d));
+    perform from windlass_data.attempt as a
+    where a.tenant_id = p_tenant and a.job_id = any (v_ids) and a.ends = 'dead' order by a.job_id for no key update;
+    perform from windlass_data.job as j
+    where j.tenant_id = p_tenant and j.id = any (v_ids) order by j.id for no key update;
+  end if;
+  select n.id, d.state into v_odd
+  from unnest(p_jobs) as n(id)
+  left join windlass._describe_jobs(p_tenant, p_jobs) as d on d.id = n.id
+  where d.state is distinct from 'dead'
+  limit 1;
+  if found and v_odd.state is null then
+    raise exception 'there is no job %', v_odd.id using errcode = 'WL001';
+  elsif found then
+    raise exception 'job % is %, and only dead jobs are redriven', v_odd.id, v_odd.state using errcode = 'WL004';
+  end if;
+
+  v_ids := array(
+    select d.job_id from windlass._dead_jobs(
+      coalesce(v_ids, p_jobs), p_kinds, p_queues, p_error_like, p_finished_from, p_finished_to, p_limit) as d);
+  return query
+  select d.* from windlass._dead_jobs(v_ids, null, null, null, null, null, p_limit) as d;
+  if not p_dry_run then
+    perform windlass._revive_jobs(p_tenant, v_ids, p_max_attempts, p_reason, p_actor);
+    perform windlass._wake(array(
+      select distinct l.queue from windlass_data.job as j join windlass_data.lane as l on l.id = j.lane_id
+      where j.tenant_id = p_tenant and j.id = any (v_ids)));
+  end if;
+  perform set_config('windlass.tenant_id', v_before, true);
+end
+$$;
+comment on function windlass.redrive_jobs is 'Revive dead jobs, by name or by filter.';

@@ -1,0 +1,18 @@
+-- A node says that it has stopped: it is active no longer and wants no notices.  Returns whether it was known.
+--
+-- Its leases are not touched: the node releases them itself, or they expire.
+-- definer: owner
+-- grant: worker
+create function windlass.stop_node(p_node uuid) returns boolean
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  delete from windlass_data.waiting as w where w.node_id = p_node;
+  update windlass_data.node as n
+  set stopped_at = coalesce(n.stopped_at, windlass_data.clock())
+  where n.id = p_node;
+  return found;
+end
+$$;
+comment on function windlass.stop_node(uuid) is 'A node says that it has stopped.';

@@ -1,0 +1,1 @@
+"""The part of a node that runs handlers."""

@@ -1,0 +1,184 @@
+"""What a handler may know and say about the job it runs: its context."""
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
+from uuid import UUID
+
+from windlass.db.rpc import finish_job
+from windlass.errors import InvalidInput
+from windlass.model import MAX_RESULT_BYTES, ClaimedJob
+from windlass.worker.result import encode_result
+
+__all__ = ["JobContext", "StopReason"]
+
+StopReason: TypeAlias = Literal["cancel_requested", "timed_out", "lease_lost", "shutdown"]
+
+_MAX_CENTS = 2**63 - 1
+
+
+class JobContext:
+    """One attempt, as its handler sees it.
+
+    Everything here may be used from the thread or the process in which the handler runs.
+    """
+
+    __slots__ = (
+        "_cents",
+        "_changed",
+        "_finished",
+        "_limit",
+        "_log",
+        "_on_finish",
+        "_reason",
+        "job",
+        "worker_id",
+    )
+
+    def __init__(
+        self,
+        job: ClaimedJob,
+        worker_id: str,
+        *,
+        max_result_bytes: int = MAX_RESULT_BYTES,
+        on_finish: Callable[[], None] | None = None,
+    ) -> None:
+        self.job = job
+        self.worker_id = worker_id
+        self._limit = max_result_bytes
+        self._on_finish = on_finish
+        self._cents: list[int] = []
+        self._finished = False
+        self._reason: StopReason | None = None
+        self._changed: list[Callable[[], None]] = []
+        self._log: logging.LoggerAdapter[logging.Logger] | None = None
+
+    @property
+    def attempt(self) -> int:
+        """The number of this attempt, from 1."""
+        return self.job.version
+
+    @property
+    def version(self) -> int:
+        """The lease version: it rises with each claim of the job, so writes elsewhere can be fenced by it."""
+        return self.job.version
+
+    @property
+    def token(self) -> UUID:
+        """The lease token, which accompanies every word about this attempt."""
+        return self.job.token
+
+    @property
+    def tenant_id(self) -> UUID:
+        return self.job.tenant_id
+
+    @property
+    def log(self) -> "logging.LoggerAdapter[logging.Logger]":
+        """A logger whose lines carry the job's fields, whatever the logging set-up."""
+        if self._log is None:
+            job = self.job
+            fields = {
+                "worker_id": self.worker_id,
+                "trace_id": job.trace_id,
+                "job_id": str(job.id),
+                "kind": job.kind,
+                "tenant_id": str(job.tenant_id),
+                "attempt": job.version,
+            }
+            self._log = logging.LoggerAdapter(logging.getLogger("windlass.job"), fields)
+        return self._log
+
+    def cost(self, cents: int, what: str | None = None) -> None:
+        """Add to what this attempt cost; it is kept with the attempt, however that ends."""
+        given: object = cents
+        if isinstance(given, bool) or not isinstance(given, int) or not 0 <= cents <= _MAX_CENTS:
+            raise InvalidInput(f"a cost is a whole number of cents and not negative, not {cents!r}")
+        self._cents.append(cents)
+        if what is not None:
+            self.log.debug("cost %d cents: %s", cents, what)
+
+    @property
+    def cost_cents(self) -> int | None:
+        """What was added up so far; None if nothing was."""
+        return min(sum(self._cents), _MAX_CENTS) if self._cents else None
+
+    @property
+    def stop_reason(self) -> StopReason | None:
+        """Why this attempt should stop, once it should."""
+        return self._reason
+
+    @property
+    def should_stop(self) -> bool:
+        """For handlers in threads, which nobody can stop from outside: whether there is any reason to."""
+        return self._reason is not None
+
+    @property
+    def cancel_requested(self) -> bool:
+        """Whether somebody asked to cancel the job."""
+        return self._reason == "cancel_requested"
+
+    async def canceled(self) -> StopReason:
+        """Wait until this attempt should stop, and say why."""
+        loop, changed = asyncio.get_running_loop(), asyncio.Event()
+
+        def wake() -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(changed.set)
+
+        self._changed.append(wake)
+        try:
+            while self._reason is None:
+                await changed.wait()
+        finally:
+            self._changed.remove(wake)
+        return self._reason
+
+    def wait_canceled(self, timeout: float | None = None) -> bool:
+        """The same for a thread: whether this attempt should stop, after at most `timeout` seconds."""
+        changed = threading.Event()
+        self._changed.append(changed.set)
+        try:
+            return self._reason is not None or changed.wait(timeout)
+        finally:
+            self._changed.remove(changed.set)
+
+    def tell_stop(self, reason: StopReason) -> None:
+        """Say that the attempt should stop; the first reason stays."""
+        if self._reason is None:
+            self._reason = reason
+        for wake in tuple(self._changed):
+            wake()
+
+    async def finish(self, connection: Any, result: Any = None) -> None:
+        """End this job with success inside the caller's own transaction on `connection`.
+
+        Its writes and the success commit together, or neither does: after a rollback the attempt has
+        failed.  LeaseLost means that the job is no longer ours, so let the transaction roll back.
+        """
+        from windlass.db.foreign import run_foreign_async
+
+        self._note_finish()
+        await run_foreign_async(connection, self._finish_call(result))
+
+    def finish_sync(self, connection: Any, result: Any = None) -> None:
+        """`finish` on a synchronous connection."""
+        from windlass.db.foreign import run_foreign
+
+        self._note_finish()
+        run_foreign(connection, self._finish_call(result))
+
+    @property
+    def finished(self) -> bool:
+        """Whether the handler finished its job itself; its transaction decides whether that counts."""
+        return self._finished
+
+    def _note_finish(self) -> None:
+        # Before the statement is sent: when its answer is lost, the commit may still have happened.
+        self._finished = True
+        if self._on_finish is not None:
+            self._on_finish()
+
+    def _finish_call(self, result: Any) -> Any:
+        return finish_job(self.token, self.job.id, encode_result(result, self._limit), self.cost_cents)

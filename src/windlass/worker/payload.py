@@ -1,0 +1,192 @@
+"""A handler's parameters as JSON and back: checked when a job is enqueued, and again when it runs.
+
+A handler takes either one model (a pydantic model or a dataclass), which is then the whole payload, or
+plain parameters, which are then the fields of a JSON object.  A context may stand before them.
+"""
+
+import dataclasses
+import functools
+import inspect
+import json
+import types
+import typing
+from collections.abc import Callable, Mapping
+from inspect import Parameter
+from typing import Any, NotRequired
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic.errors import PydanticUserError
+from pydantic_core import PydanticSerializationError
+from typing_extensions import TypedDict
+
+from windlass.errors import InvalidInput
+from windlass.model import Cancel, RetryAfter, Skip, Snooze
+from windlass.worker.context import JobContext
+
+__all__ = ["PayloadShape", "bare_function", "result_adapter"]
+
+_DECISIONS = (Snooze, RetryAfter, Cancel, Skip)
+_SHOWN_FAULTS = 5
+
+
+class PayloadShape:
+    """What one handler takes: `encode` at enqueue, `decode` at run."""
+
+    __slots__ = ("_adapter", "_ordered", "_signature", "kind", "model", "wants_context")
+
+    def __init__(self, function: Callable[..., Any], kind: str) -> None:
+        hints = type_hints(function, kind)
+        parameters = list(inspect.signature(function).parameters.values())
+        self.kind = kind
+        self.wants_context = bool(parameters) and _is_context(parameters[0], hints)
+        if self.wants_context:
+            del parameters[0]
+        _refuse_strange(parameters, hints, kind)
+        self._signature = inspect.Signature(parameters)
+        self.model: Any = _whole_model(parameters, hints)
+        # Positional-only parameters have names in the payload, but not in the call.
+        self._ordered = tuple(p.name for p in parameters if p.kind is Parameter.POSITIONAL_ONLY)
+        self._adapter = _adapter(self.model or _fields(parameters, hints, kind), kind)
+
+    def encode(self, *args: Any, **kwargs: Any) -> Any:
+        """The payload of a call, as plain JSON values; InvalidInput says what does not fit."""
+        given = self._bind(args, kwargs)
+        try:
+            value = self._adapter.validate_python(given)
+            return self._adapter.dump_python(value, mode="json", by_alias=True, warnings="error")
+        except ValidationError as error:
+            raise self._refusal(error) from None
+        except PydanticSerializationError as error:
+            # Its own text quotes the values where they do not match their types.
+            fault = (
+                str(error).partition("\n")[0].removesuffix("Pydantic serializer warnings:") or "a wrong type"
+            )
+            raise InvalidInput(f"the payload of {self.kind!r} cannot be written as JSON: {fault}") from None
+
+    def decode(self, payload: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """How to call the handler with a stored payload; InvalidInput says what does not fit."""
+        value = self._read(payload)
+        if self.model is not None:
+            return (value,), {}
+        if not self._ordered:
+            return (), value
+        return tuple(value.pop(name) for name in self._ordered if name in value), value
+
+    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if (
+            self.model is not None
+            and not args
+            and kwargs
+            and next(iter(self._signature.parameters)) not in kwargs
+        ):
+            return kwargs  # the model's own fields, by name
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise InvalidInput(f"the payload of {self.kind!r} does not fit its handler: {error}") from None
+        if self.model is not None:
+            return next(iter(bound.arguments.values()))
+        given = dict(bound.arguments)
+        for parameter in self._signature.parameters.values():
+            if parameter.kind is Parameter.VAR_KEYWORD:
+                given.update(given.pop(parameter.name, {}))
+        return given
+
+    def _read(self, payload: Any) -> Any:
+        try:
+            return self._adapter.validate_python(payload)
+        except ValidationError:
+            pass
+        # A strict model takes a date from JSON text, but not from a Python string: ask in JSON's terms.
+        try:
+            return self._adapter.validate_json(json.dumps(payload))
+        except ValidationError as error:
+            raise self._refusal(error) from None
+
+    def _refusal(self, error: ValidationError) -> InvalidInput:
+        faults = error.errors(include_url=False, include_context=False, include_input=False)
+        # Without the values: a payload may hold what does not belong into a log.
+        shown = [f"{'.'.join(map(str, fault['loc'])) or 'payload'}: {fault['msg']}" for fault in faults]
+        more = f" and {len(shown) - _SHOWN_FAULTS} more" if len(shown) > _SHOWN_FAULTS else ""
+        return InvalidInput(
+            f"the payload of {self.kind!r} is not valid: {'; '.join(shown[:_SHOWN_FAULTS])}{more}",
+            faults=shown,
+        )
+
+
+def type_hints(function: Callable[..., Any], kind: str) -> Mapping[str, Any]:
+    """The annotations of a handler, which may be a function, a method or an object that can be called."""
+    try:
+        return typing.get_type_hints(bare_function(function), include_extras=True)
+    except NameError as error:
+        raise InvalidInput(
+            f"the annotations of the handler of {kind!r} cannot be read: {error}; "
+            "what they name must be defined in its module"
+        ) from None
+
+
+def bare_function(function: Callable[..., Any]) -> Any:
+    """The function behind a partial or behind an object that can be called."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function if inspect.isroutine(function) else type(function).__call__
+
+
+def result_adapter(function: Callable[..., Any], kind: str) -> "TypeAdapter[Any] | None":
+    """What reads a stored result as the handler's return annotation; None if it says nothing.
+
+    Decisions in the annotation are left out: they are not results.
+    """
+    annotation = type_hints(function, kind).get("return", Any)
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        left = tuple(part for part in typing.get_args(annotation) if part not in _DECISIONS)
+        annotation = typing.Union[left] if left else Any  # noqa: UP007 - made at run time
+    if annotation in (Any, None, type(None), *_DECISIONS):
+        return None
+    return _adapter(annotation, kind)
+
+
+def _is_context(parameter: Parameter, hints: Mapping[str, Any]) -> bool:
+    hint = hints.get(parameter.name)
+    return hint is JobContext or (hint is None and parameter.name == "ctx")
+
+
+def _refuse_strange(parameters: list[Parameter], hints: Mapping[str, Any], kind: str) -> None:
+    for parameter in parameters:
+        if parameter.kind is Parameter.VAR_POSITIONAL:
+            raise InvalidInput(
+                f"the handler of {kind!r} takes *{parameter.name}, but a payload's fields have names"
+            )
+        if _is_context(parameter, hints):
+            raise InvalidInput(f"the handler of {kind!r} must take its context as the first parameter")
+
+
+def _whole_model(parameters: list[Parameter], hints: Mapping[str, Any]) -> Any:
+    if len(parameters) != 1 or parameters[0].kind in (Parameter.VAR_KEYWORD, Parameter.KEYWORD_ONLY):
+        return None
+    hint = hints.get(parameters[0].name)
+    if not isinstance(hint, type):
+        return None
+    return hint if issubclass(hint, BaseModel) or dataclasses.is_dataclass(hint) else None
+
+
+def _fields(parameters: list[Parameter], hints: Mapping[str, Any], kind: str) -> Any:
+    fields: dict[str, Any] = {}
+    extra: typing.Literal["allow", "forbid"] = "forbid"
+    for parameter in parameters:
+        hint = hints.get(parameter.name, Any)
+        if parameter.kind is Parameter.VAR_KEYWORD:
+            extra = "allow"
+        else:
+            fields[parameter.name] = hint if parameter.default is Parameter.empty else NotRequired[hint]
+    make: Any = TypedDict
+    shape = make(f"payload of {kind}", fields)
+    shape.__pydantic_config__ = ConfigDict(extra=extra, arbitrary_types_allowed=False)
+    return shape
+
+
+def _adapter(annotation: Any, kind: str) -> "TypeAdapter[Any]":
+    try:
+        return TypeAdapter(annotation)
+    except PydanticUserError as error:
+        raise InvalidInput(f"the handler of {kind!r} cannot be a job: {error.message}") from None

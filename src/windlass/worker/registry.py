@@ -1,0 +1,181 @@
+"""Which kinds are known here, and what runs them."""
+
+import inspect
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self, TypeAlias, get_args
+
+from pydantic import TypeAdapter, ValidationError
+
+from windlass.errors import InvalidInput, UnknownKind
+from windlass.model import RetryPolicy, check_kind, check_queue, retry_preset
+from windlass.worker.payload import PayloadShape, bare_function, result_adapter
+
+__all__ = ["Isolation", "JobDefinition", "Registry", "Room"]
+
+Isolation: TypeAlias = Literal["auto", "loop", "thread", "process"]
+Room: TypeAlias = Literal["loop", "thread", "process"]
+
+MIN_PRIORITY, MAX_PRIORITY = -32_768, 32_767
+MAX_TIMEOUT_SECONDS = 2_000_000.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JobDefinition:
+    """One kind: its handler, and what its jobs get unless an enqueue says otherwise."""
+
+    kind: str
+    handler: Callable[..., Any]
+    shape: PayloadShape
+    queue: str
+    priority: int
+    retry: RetryPolicy
+    timeout: float | None
+    isolation: Isolation
+    room: Room
+    """Where the handler runs: what `isolation` comes down to for this handler."""
+    is_async: bool
+    results: "TypeAdapter[Any] | None"
+
+    @classmethod
+    def from_function(
+        cls,
+        function: Callable[..., Any],
+        *,
+        kind: str | None = None,
+        queue: str = "default",
+        priority: int = 0,
+        max_attempts: int | None = None,
+        retry: RetryPolicy | str | None = None,
+        timeout: float | None = None,
+        isolation: Isolation = "auto",
+    ) -> Self:
+        """The definition of a typed function; InvalidInput if it cannot be a handler."""
+        kind = check_kind(getattr(function, "__name__", "") if kind is None else kind)
+        policy = retry_preset(retry) if isinstance(retry, str) else retry or RetryPolicy()
+        if max_attempts is not None:
+            policy = replace(policy, max_attempts=max_attempts)
+        is_async = _is_async(function, kind)
+        return cls(
+            kind=kind,
+            handler=function,
+            shape=PayloadShape(function, kind),
+            queue=check_queue(queue),
+            priority=check_priority(priority),
+            retry=policy,
+            timeout=check_timeout(timeout),
+            isolation=isolation,
+            room=_room(function, kind, isolation, is_async),
+            is_async=is_async,
+            results=result_adapter(function, kind),
+        )
+
+    @property
+    def wants_context(self) -> bool:
+        return self.shape.wants_context
+
+    @property
+    def payload_type(self) -> Any:
+        """The model that is the whole payload; None where the payload has the parameters as fields."""
+        return self.shape.model
+
+    def encode_payload(self, /, *args: Any, **kwargs: Any) -> Any:
+        """The payload of a call as plain JSON values, checked against the handler's annotations."""
+        return self.shape.encode(*args, **kwargs)
+
+    def decode_payload(self, payload: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments of the handler for a stored payload, checked again; the context is not among them."""
+        return self.shape.decode(payload)
+
+    def decode_result(self, result: Any) -> Any:
+        """A stored result as the handler's return annotation has it."""
+        if self.results is None or result is None:
+            return result
+        try:
+            return self.results.validate_python(result)
+        except ValidationError as error:
+            raise InvalidInput(
+                f"the result of {self.kind!r} is not what its handler declares: {error}"
+            ) from None
+
+
+class Registry:
+    """The kinds that a node can run.  Others stay queued for a node that knows them."""
+
+    def __init__(self) -> None:
+        self._definitions: dict[str, JobDefinition] = {}
+
+    def add(self, definition: JobDefinition) -> JobDefinition:
+        """Make a kind known; each is known once."""
+        known = self._definitions.setdefault(definition.kind, definition)
+        if known is not definition:
+            raise InvalidInput(f"the kind {definition.kind!r} has a handler already")
+        return definition
+
+    def get(self, kind: str) -> JobDefinition:
+        try:
+            return self._definitions[kind]
+        except KeyError:
+            raise UnknownKind(f"no handler is registered here for the kind {kind!r}", kind=kind) from None
+
+    def kinds(self) -> tuple[str, ...]:
+        """Every known kind, in alphabetical order."""
+        return tuple(sorted(self._definitions))
+
+    def __contains__(self, kind: object) -> bool:
+        return kind in self._definitions
+
+    def __iter__(self) -> Iterator[JobDefinition]:
+        return iter(tuple(self._definitions.values()))
+
+    def __len__(self) -> int:
+        return len(self._definitions)
+
+
+def check_priority(value: object) -> int:
+    """`value` itself, if it can be a priority."""
+    if isinstance(value, bool) or not isinstance(value, int) or not MIN_PRIORITY <= value <= MAX_PRIORITY:
+        raise InvalidInput(
+            f"a priority is a whole number from {MIN_PRIORITY} to {MAX_PRIORITY}, not {value!r}"
+        )
+    return value
+
+
+def check_timeout(value: object) -> float | None:
+    """`value` as a number of seconds that a handler may run; None is no limit."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise InvalidInput(f"a timeout is a number of seconds, not {value!r}")
+    if not 0.001 <= value <= MAX_TIMEOUT_SECONDS:
+        raise InvalidInput(f"a timeout is from 0.001 to {MAX_TIMEOUT_SECONDS:.0f} seconds, not {value!r}")
+    return float(value)
+
+
+def _is_async(function: Callable[..., Any], kind: str) -> bool:
+    if not callable(function):
+        raise InvalidInput(f"the handler of {kind!r} cannot be called")
+    target = bare_function(function)
+    if inspect.isgeneratorfunction(target) or inspect.isasyncgenfunction(target):
+        raise InvalidInput(f"the handler of {kind!r} is a generator: a handler returns one result")
+    return inspect.iscoroutinefunction(target)
+
+
+def _room(function: Callable[..., Any], kind: str, isolation: str, is_async: bool) -> Room:
+    if isolation not in get_args(Isolation):
+        raise InvalidInput(f"isolation is auto, loop, thread or process, not {isolation!r}")
+    if isolation == "thread" and is_async:
+        raise InvalidInput(
+            f"the handler of {kind!r} is async: it runs on the loop or in a process, not in a thread"
+        )
+    if isolation == "process":
+        name = getattr(function, "__qualname__", "<locals>")
+        if "<" in name or not inspect.isfunction(function):
+            raise InvalidInput(
+                f"the handler of {kind!r} must be a function of a module to run in another process"
+            )
+        return "process"
+    if isolation == "auto":
+        return "loop" if is_async else "thread"
+    return "loop" if isolation == "loop" else "thread"

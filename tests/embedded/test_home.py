@@ -1,0 +1,182 @@
+"""Where a server lives: default places, foreign directories, long paths, other versions' data."""
+
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from tests.embedded.stage import Actor, all_gone, answers, eventually, users
+
+from windlass.db.embedded import EmbeddedServer, find_providers
+from windlass.db.embedded.home import SYSTEM_STATE, Home, default_data_dir
+from windlass.errors import InvalidInput
+
+is_root = os.geteuid() == 0
+by_user = pytest.mark.parametrize("nobody", users())
+
+
+def modes(path: Path) -> dict[Path, tuple[int, int]]:
+    return {each: (stat.S_IMODE(each.stat().st_mode), each.stat().st_uid) for each in [path, *path.parents]}
+
+
+def socket_dir_of(url: str) -> Path:
+    return Path(parse_qs(urlsplit(url).query)["host"][0])
+
+
+def test_default_data_dir(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert default_data_dir({"WINDLASS_DATA_DIR": "/srv/w", "XDG_STATE_HOME": "/x"}) == Path("/srv/w")
+    assert default_data_dir({"XDG_STATE_HOME": "/x"}) == Path("/x/windlass")
+    assert default_data_dir({"XDG_STATE_HOME": "not/absolute"}) == Path.home() / ".local/state/windlass"
+    assert default_data_dir({}) == Path.home() / ".local/state/windlass"
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert default_data_dir({"XDG_STATE_HOME": "/x"}) == SYSTEM_STATE
+
+
+@by_user
+def test_modes_of_foreign_directories_stay_as_they_are(
+    nobody: bool, new_data_dir: Callable[[bool], Path]
+) -> None:
+    parent = new_data_dir(nobody).parent
+    parent.chmod(0o751)
+    before = modes(parent)
+    with Actor(nobody=nobody, data_dir=parent / "a" / "b") as actor:
+        assert answers(actor["url"])
+        assert modes(parent) == before
+        inside = (parent / "a" / "b").stat()
+        assert stat.S_IMODE(inside.st_mode) == (0o711 if is_root and not nobody else 0o700)
+        actor.order("stop")
+    assert modes(parent) == before
+
+
+def test_existing_data_directory_keeps_its_mode(data_dir: Path) -> None:
+    data_dir.chmod(0o755)
+    with EmbeddedServer.start(data_dir) as server:
+        assert answers(server.url())
+    assert stat.S_IMODE(data_dir.stat().st_mode) == 0o755
+
+
+@by_user
+def test_place_named_by_the_environment(nobody: bool, used_data_dir: Callable[[bool], Path]) -> None:
+    data_dir = used_data_dir(nobody)
+    with Actor(nobody=nobody, environ={"WINDLASS_DATA_DIR": str(data_dir)}) as actor:
+        assert Path(actor["data_dir"]) == data_dir
+        assert answers(actor["url"])
+
+
+def test_strict_umask_does_not_shut_out_the_server(place: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        with EmbeddedServer.start(place / "a" / "b") as server:
+            assert answers(server.url())
+    finally:
+        os.umask(before)
+
+
+@by_user
+def test_closed_parent(nobody: bool, new_data_dir: Callable[[bool], Path]) -> None:
+    """Root's server is somebody else, who is not let into a 0700 directory; one's own server is."""
+    parent = new_data_dir(nobody).parent
+    parent.chmod(0o700)
+    if is_root and not nobody:
+        with pytest.raises(InvalidInput, match="cannot enter"):
+            EmbeddedServer.start(parent / "data")
+        assert list(parent.iterdir()) == []
+    else:
+        with Actor(nobody=nobody, data_dir=parent / "data") as actor:
+            assert answers(actor["url"])
+    assert stat.S_IMODE(parent.stat().st_mode) == 0o700
+
+
+@by_user
+def test_closed_temporary_directory(nobody: bool, new_data_dir: Callable[[bool], Path]) -> None:
+    closed = new_data_dir(nobody).parent
+    closed.chmod(0o700)
+    with Actor(nobody=nobody, ephemeral=True, environ={"TMPDIR": str(closed)}) as actor:
+        assert answers(actor["url"])
+        home = Path(actor["data_dir"])
+        assert home.is_relative_to(closed) is (nobody or not is_root)
+        actor.order("stop")
+        assert not home.exists()
+    assert stat.S_IMODE(closed.stat().st_mode) == 0o700
+
+
+@by_user
+@pytest.mark.parametrize("name", ["long/" * 30 + "end", "comma, and space % + é"])
+def test_path_that_no_socket_address_can_hold(
+    nobody: bool, name: str, used_data_dir: Callable[[bool, str], Path]
+) -> None:
+    data_dir = used_data_dir(nobody, name)
+    with Actor(nobody=nobody, data_dir=data_dir) as actor:
+        socket_dir = socket_dir_of(actor["url"])
+        assert len(os.fsencode(socket_dir)) < 60
+        assert stat.S_IMODE(socket_dir.stat().st_mode) == 0o700
+        assert answers(actor["url"])
+        actor.crash_everything()
+    assert socket_dir.exists()
+    with Actor(nobody=nobody, data_dir=data_dir) as actor:
+        assert socket_dir_of(actor["url"]) == socket_dir
+        assert answers(actor["url"])
+        actor.order("stop")
+    assert not socket_dir.exists()
+
+
+def test_longest_path_that_fits_and_the_first_that_does_not() -> None:
+    room = 107 - len("/run/.s.PGSQL.65535")
+    assert Home(Path("/" + "x" * (room - 1))).socket_dir().parts[1] != "tmp"
+    assert Home(Path("/" + "x" * room)).socket_dir().parts[1] == "tmp"
+
+
+def test_path_with_quotes_and_spaces_inside(used_data_dir: Callable[[bool, str], Path]) -> None:
+    with EmbeddedServer.start(used_data_dir(False, "a \"b' c")) as server:
+        assert socket_dir_of(server.url()).is_relative_to(server.data_dir)
+        assert answers(server.url())
+
+
+def test_data_of_another_version_is_refused_untouched(place: Path) -> None:
+    pgdata = place / "data" / "pgdata"
+    pgdata.mkdir(parents=True)
+    (pgdata / "PG_VERSION").write_text("14\n")
+    before = pgdata.stat().st_mtime_ns
+    with pytest.raises(InvalidInput, match=r"made by PostgreSQL 14.*WINDLASS_PG_BIN.*nothing was changed"):
+        EmbeddedServer.start(place / "data")
+    assert [path.name for path in pgdata.iterdir()] == ["PG_VERSION"]
+    assert pgdata.stat().st_mtime_ns == before
+
+
+def test_data_chooses_the_binaries_that_made_it(place: Path) -> None:
+    oldest = min(find_providers(), key=lambda provider: provider.major)
+    newest = max(find_providers(), key=lambda provider: provider.major)
+    with EmbeddedServer.start(place / "data", bin_dir=oldest.bin_dir):
+        pass
+    with EmbeddedServer.start(place / "data") as server:
+        assert server.major_version == oldest.major
+    if newest.major != oldest.major:
+        with pytest.raises(InvalidInput, match=f"made by PostgreSQL {oldest.major}"):
+            EmbeddedServer.start(place / "data", bin_dir=newest.bin_dir)
+
+
+def test_cluster_itself_is_not_a_data_dir(place: Path) -> None:
+    (place / "PG_VERSION").write_text("18\n")
+    with pytest.raises(InvalidInput, match="is itself a PostgreSQL data directory"):
+        EmbeddedServer.start(place)
+
+
+@pytest.mark.skipif(not is_root, reason="only root can make a directory of another user's")
+def test_root_does_not_start_a_server_in_a_home_of_another_user(new_data_dir: Callable[[bool], Path]) -> None:
+    with pytest.raises(InvalidInput, match="belongs to another user"):
+        EmbeddedServer.start(new_data_dir(True).parent)
+
+
+@pytest.mark.skipif(not is_root, reason="only root can make a directory of another user's")
+def test_user_cannot_take_the_server_of_root(data_dir: Path) -> None:
+    with EmbeddedServer.start(data_dir) as server:
+        with Actor(nobody=True, data_dir=data_dir) as actor:
+            actor.process.wait()
+            assert actor.process.stderr is not None
+            assert "not a directory that this user can write" in actor.process.stderr.read()
+        assert answers(server.url())
+        pid = server.postmaster_pid or 0
+    eventually(all_gone(pid), "stopped")

@@ -1,0 +1,253 @@
+"""enqueue_job: what is stored, what is refused, and that it belongs to the caller's transaction."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+from psycopg.types.json import Jsonb
+
+from tests.sql.steps import DEFAULT_TENANT, UNKNOWN, Session, refused
+from tests.sql.whole import assert_whole, nothing_changed, read_tables
+from tests.support import Clock, Database
+
+pytestmark = pytest.mark.every_version
+
+MIB = 1024 * 1024
+
+
+def test_a_job_is_queued_with_its_defaults(db: Database, jobs: Session, clock: Clock) -> None:
+    now = clock.freeze()
+    row = jobs.enqueue_row("mail", {"to": "ada"})
+    assert row.created
+    job = jobs.get(row.job_id)
+    assert (job.state, job.queue, job.kind, job.priority) == ("queued", "default", "mail", 0)
+    assert (job.payload, job.version, job.counted, job.max_attempts) == ({"to": "ada"}, 0, 0, 5)
+    assert (job.created_at, job.run_at, job.started_at, job.finished_at) == (now, now, None, None)
+    assert (job.result, job.error, job.retry, job.timeout_ms, job.idempotency_key) == (None,) * 5
+    assert (job.trace_id, job.correlation_id, job.node_id, job.ended_reason) == (None,) * 4
+    assert (job.cost_cents, job.cancel_requested) == (0, False)
+    assert_whole(db)
+
+
+def test_every_field_is_kept(db: Database, jobs: Session, clock: Clock) -> None:
+    run_at = clock.now() + timedelta(hours=1)
+    mine = uuid4()
+    job_id = jobs.enqueue(
+        "billing.close/v2:eu-1",
+        [1, {"ü": None}],
+        queue="slow",
+        priority=-7,
+        run_at=run_at,
+        key="month-11",
+        scope="active",
+        max_attempts=32767,
+        retry={"base": 2, "factor": 3, "cap": None, "jitter": "tenth"},
+        timeout_ms=1,
+        trace_id="t" * 200,
+        correlation_id="c" * 200,
+        id=mine,
+    )
+    job = jobs.get(job_id)
+    assert job.id == mine
+    assert (job.kind, job.queue, job.priority, job.payload) == (
+        "billing.close/v2:eu-1",
+        "slow",
+        -7,
+        [1, {"ü": None}],
+    )
+    assert (job.run_at, job.idempotency_key, job.max_attempts) == (run_at, "month-11", 32767)
+    assert job.retry == {"base": 2, "factor": 3, "cap": None, "jitter": "tenth"}
+    assert (job.timeout_ms, job.trace_id, job.correlation_id) == (1, "t" * 200, "c" * 200)
+    assert_whole(db)
+
+
+def test_ids_are_time_ordered_version_7(jobs: Session) -> None:
+    ids = [jobs.enqueue() for _ in range(5)]
+    assert all(job_id.version == 7 for job_id in ids)
+    assert ids == sorted(ids)
+
+
+def test_the_actor_of_the_transaction_is_kept(db: Database, jobs: Session) -> None:
+    with jobs.conn.transaction():
+        jobs.call("select set_config('windlass.actor', 'ada', true)")
+        jobs.enqueue()
+    assert db.fetch_value("select actor from windlass_data.job", role="superuser") == "ada"
+
+
+def test_any_json_is_a_payload(jobs: Session, subtests: pytest.Subtests) -> None:
+    for payload in (None, 0, "", [], {}, "x", 1.5, 10**300, "\u2028\uffff😀", {"a": [None]}):
+        with subtests.test(payload=payload):
+            query = "select job_id from windlass.enqueue_job(%s, 'mail', %s)"
+            assert jobs.get(jobs.value(query, jobs.tenant, Jsonb(payload))).payload == payload
+
+
+def test_the_largest_payload(db: Database, jobs: Session) -> None:
+    assert jobs.get(jobs.enqueue(payload="x" * (MIB - 100))).state == "queued"
+    with nothing_changed(db), refused("WL007", r"payload has \d+ bytes, and 1048576 are allowed"):
+        jobs.enqueue(payload="x" * (MIB + 1))
+
+
+def test_a_payload_that_packs_well_is_still_too_large(db: Database, jobs: Session) -> None:
+    """Taken from a table the value arrives compressed; the limit is on what it says."""
+    superuser = db.connection("superuser")
+    superuser.execute("create table public.source (payload jsonb)")
+    superuser.execute("grant select on public.source to public")
+    superuser.execute("insert into public.source select to_jsonb(repeat('x', 3000000))")
+    with nothing_changed(db), refused("WL007", "payload"):
+        jobs.call("select windlass.enqueue_job(%s, 'mail', s.payload) from public.source as s", jobs.tenant)
+
+
+NEVER_RUNNABLE: list[tuple[str, dict[str, Any]]] = [
+    ("kind", {"kind": None}),
+    ("kind", {"kind": ""}),
+    ("kind", {"kind": "a b"}),
+    ("kind", {"kind": "-a"}),
+    ("kind", {"kind": "a\n"}),
+    ("kind", {"kind": "a" * 201}),
+    ("queue", {"queue": ""}),
+    ("queue", {"queue": "a" * 101}),
+    ("queue", {"queue": "é"}),
+    ("priority", {"priority": 32768}),
+    ("priority", {"priority": -32769}),
+    ("max_attempts", {"max_attempts": 0}),
+    ("max_attempts", {"max_attempts": 32768}),
+    ("timeout_ms", {"timeout_ms": 0}),
+    ("timeout_ms", {"timeout_ms": -1}),
+    ("key", {"key": ""}),
+    ("key", {"key": "k" * 501}),
+    ("scope", {"key": "k", "scope": "sometimes"}),
+    ("run_at", {"run_at": "infinity"}),
+    ("run_at", {"run_at": "-infinity"}),
+    ("trace_id", {"trace_id": "t" * 201}),
+    ("correlation_id", {"correlation_id": "c" * 201}),
+    ("retry", {"retry": []}),
+    ("retry", {"retry": '"fast"'}),
+    ("retry", {"retry": {"base": "1"}}),
+    ("retry", {"retry": {"base": -1}}),
+    ("retry", {"retry": {"base": 1e16}}),
+    ("retry", {"retry": {"base": 1e-9}}),
+    ("retry", {"retry": {"factor": 0.9}}),
+    ("retry", {"retry": {"factor": True}}),
+    ("retry", {"retry": {"cap": -1}}),
+    ("retry", {"retry": {"cap": {}}}),
+    ("retry", {"retry": {"jitter": "half"}}),
+    ("retry", {"retry": {"jitter": 1}}),
+    ("retry", {"retry": {"bse": 1}}),
+]
+# Beyond floating point: the first failure would find out, and could then not be recorded.
+NEVER_RUNNABLE += [
+    ("retry", {"retry": f'{{"{field}": 1e{exponent}}}'})
+    for field in ("base", "factor", "cap")
+    for exponent in (-310, -400, -5000, 5000)
+]
+
+
+def test_a_job_that_could_never_run_is_refused(
+    db: Database, jobs: Session, subtests: pytest.Subtests
+) -> None:
+    for field, wrong in NEVER_RUNNABLE:
+        with subtests.test(wrong=wrong), nothing_changed(db):
+            with refused("WL007", f"job 1 of the batch: {field} "):
+                jobs.enqueue(**wrong)
+
+
+def test_text_that_no_json_holds_is_refused(db: Database, jobs: Session, subtests: pytest.Subtests) -> None:
+    for text in ('{"a": "\\u0000"}', '"\\ud800"', '"\\udc00x"', '{"\\u0000": 1}', "{", "NaN", ""):
+        with subtests.test(text=text), nothing_changed(db), pytest.raises(psycopg.DataError):
+            jobs.call("select windlass.enqueue_job(%s, 'mail', %s)", DEFAULT_TENANT, text)
+
+
+def test_nul_in_a_text_is_refused(db: Database, jobs: Session) -> None:
+    with nothing_changed(db), pytest.raises(psycopg.DataError):
+        jobs.enqueue(key="a\x00b")
+
+
+def test_an_unknown_tenant_is_not_found(db: Database, jobs: Session) -> None:
+    jobs.tenant = UNKNOWN
+    with nothing_changed(db), refused("WL001", "there is no tenant"):
+        jobs.enqueue()
+
+
+def test_no_tenant_is_forbidden(db: Database, jobs: Session) -> None:
+    with nothing_changed(db), refused("WL005"):
+        jobs.call("select windlass.enqueue_job(null, 'mail')")
+
+
+@pytest.mark.parametrize("seconds", [-3600, 0])
+def test_a_time_that_has_come_is_now(db: Database, jobs: Session, clock: Clock, seconds: int) -> None:
+    now = clock.freeze()
+    job_id = jobs.enqueue(run_at=now + timedelta(seconds=seconds))
+    assert jobs.get(job_id).run_at == now + timedelta(seconds=seconds)
+    assert jobs.claim_one().job_id == job_id
+
+
+def test_a_job_is_not_claimed_before_its_time(db: Database, jobs: Session, clock: Clock) -> None:
+    now = clock.freeze()
+    job_id = jobs.enqueue(run_at=now + timedelta(seconds=60))
+    clock.freeze(now + timedelta(seconds=59, microseconds=999_999))
+    assert jobs.claim() == []
+    assert jobs.state(job_id) == "queued"
+    clock.freeze(now + timedelta(seconds=60))
+    assert jobs.claim_one().job_id == job_id
+    assert_whole(db)
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/St_Johns", "Pacific/Kiritimati"])
+def test_no_time_depends_on_the_zone_of_the_session(
+    db: Database, jobs: Session, clock: Clock, zone: str
+) -> None:
+    now = clock.freeze(datetime(2031, 3, 30, 0, 59, 30, tzinfo=UTC))
+    jobs.call("select set_config('TimeZone', %s, false)", zone)
+    due = now + timedelta(minutes=1)
+    soon, later = jobs.enqueue(), jobs.enqueue(run_at=due)
+    assert (jobs.get(soon).created_at, jobs.get(later).run_at) == (now, due)
+    claimed = jobs.claim_one(lease=30)
+    assert (claimed.job_id, claimed.expires_at) == (soon, now + timedelta(seconds=30))
+    clock.freeze(due)
+    assert jobs.claim_one().job_id == soon if jobs.expire() else False
+    assert jobs.claim_one().job_id == later
+
+
+def test_a_rollback_takes_the_job_along(db: Database, jobs: Session) -> None:
+    jobs.enqueue("known")
+    before = read_tables(db)
+    with jobs.conn.transaction(force_rollback=True):
+        job_id = jobs.enqueue("new-kind", queue="new-queue", key="k")
+        assert jobs.state(job_id) == "queued"
+    assert read_tables(db) == before
+    with refused("WL001"):
+        jobs.get(job_id)
+
+
+def test_a_savepoint_takes_the_job_along(db: Database, jobs: Session) -> None:
+    with jobs.conn.transaction():
+        kept = jobs.enqueue()
+        with jobs.conn.transaction(force_rollback=True):
+            jobs.enqueue()
+    assert [row.job_id for row in jobs.claim(10)] == [kept]
+    assert_whole(db)
+
+
+def test_the_callers_own_id_makes_a_repeat_harmless(db: Database, jobs: Session) -> None:
+    mine = uuid4()
+    assert tuple(jobs.enqueue_row(payload={"n": 1}, id=mine)) == (mine, True)
+    with nothing_changed(db):
+        assert tuple(jobs.enqueue_row(payload={"n": 1}, id=mine)) == (mine, False)
+    with nothing_changed(db), refused("WL002", "the id is taken"):
+        jobs.enqueue(payload={"n": 2}, id=mine)
+    with nothing_changed(db), refused("WL002", "the id is taken"):
+        jobs.enqueue("other", payload={"n": 1}, id=mine)
+    assert_whole(db)
+
+
+@pytest.mark.parametrize("text", ["00000000-0000-0000-0000-000000000000", "f" * 32, str(uuid4())])
+def test_an_id_of_any_making_lives_its_life(db: Database, jobs: Session, text: str) -> None:
+    mine = UUID(text)
+    assert jobs.enqueue(id=mine) == mine
+    held = jobs.claim_one()
+    assert held.job_id == mine
+    assert jobs.complete(held) == []
+    assert jobs.state(mine) == "succeeded"
+    assert_whole(db)

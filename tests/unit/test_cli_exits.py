@@ -1,0 +1,84 @@
+"""Every error has an exit code that scripts can use and a sentence that people can."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import typer
+
+from windlass.cli.exits import CODES_HELP, Exit, describe, exit_code, report
+from windlass.cli.main import Line, run
+from windlass.errors import ERROR_CLASSES, InvalidInput, JobFailed, NotFound, WindlassError
+
+COMMANDS = Path(__file__).parents[2] / "docs" / "commands.md"
+
+
+@pytest.mark.parametrize("cls", ERROR_CLASSES)
+def test_every_error_has_its_exit_code(cls: type[WindlassError]) -> None:
+    code = exit_code(cls.code)
+    assert (code is Exit.FAILED) == (cls is WindlassError)
+    assert code not in (Exit.OK, Exit.USAGE, Exit.INTERRUPTED)
+
+
+def test_help_and_documentation_name_every_code() -> None:
+    documented = COMMANDS.read_text()
+    for code in Exit:
+        assert re.search(rf"^ *{code.value} ", CODES_HELP, re.MULTILINE), code
+        assert re.search(rf"^\| {code.value} \|", documented, re.MULTILINE), code
+    for cls in ERROR_CLASSES[1:]:
+        assert f"`{cls.code}`" in documented, cls.code
+
+
+def test_an_error_is_one_sentence_with_its_code_and_what_to_do() -> None:
+    text = report(*describe(NotFound("there is no job 7")), as_json=False)
+    assert text.splitlines() == [
+        "windlass: there is no job 7 [not_found]",
+        "  Check the name or id, and the tenant it belongs to (--tenant).",
+    ]
+    hinted = report(*describe(NotFound("there is no job 7", hint="Look again.")), as_json=False)
+    assert hinted.splitlines()[1:] == ["  Look again."]
+
+
+def test_an_error_as_json() -> None:
+    error = JobFailed("job 7 is dead", state="dead", attempts=5)
+    assert json.loads(report(*describe(error), as_json=True)) == {
+        "error": {
+            "code": "job_failed",
+            "message": "job 7 is dead",
+            "details": {"state": "dead", "attempts": 5},
+        }
+    }
+
+
+def test_no_error_message_can_play_with_the_terminal() -> None:
+    assert "\x1b" not in report(*describe(InvalidInput("bad \x1b[2J name")), as_json=False)
+
+
+def test_a_traceback_is_shown_only_when_asked_for() -> None:
+    try:
+        raise ValueError("surprise")
+    except ValueError as caught:
+        error = caught
+    assert describe(error)[:2] == ("internal", "ValueError: surprise")
+    assert "Traceback" not in report(*describe(error), as_json=False)
+    assert "Traceback" in report(*describe(error), as_json=False, error=error)
+    assert "Traceback" in json.loads(report(*describe(error), as_json=True, error=error))["error"]["traceback"]
+
+
+def test_words_about_errors_are_found_wherever_they_stand() -> None:
+    line = Line.read(["jobs", "--debug", "list", "--json"], debug=False)
+    assert line == Line(["jobs", "list", "--json"], as_json=True, debug=True)
+    quoted = Line.read(["enqueue", "echo", "--", "--debug", "--json"], debug=False)
+    assert quoted == Line(["enqueue", "echo", "--", "--debug", "--json"], as_json=False, debug=False)
+
+
+def test_a_wrong_command_line_exits_with_two(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["nonsense"]) == Exit.USAGE
+    assert "No such command 'nonsense'" in capsys.readouterr().err
+    assert run(["version", "--wrong", "--json"]) == Exit.USAGE
+    assert json.loads(capsys.readouterr().err)["error"]["code"] == "usage"
+
+
+def test_a_refused_question_changes_nothing_and_says_so() -> None:
+    assert describe(typer.Abort())[:2] == ("aborted", "nothing was done")

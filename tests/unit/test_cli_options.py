@@ -1,0 +1,49 @@
+"""How the values of shared options are read."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import typer
+
+from windlass.cli.options import split_names, to_moment, to_seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("0", 0),
+        ("90", 90),
+        ("1.5", 1.5),
+        ("90s", 90),
+        ("500ms", 0.5),
+        ("5m", 300),
+        ("1h30m", 5400),
+        ("1h 30m", 5400),
+        ("2d", 172_800),
+        ("1D2H", 93_600),
+    ],
+)
+def test_durations(text: str, seconds: float) -> None:
+    assert to_seconds(text) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("text", ["", "soon", "-5", "5x", "m", "1h30", "1e9", "nan", "٣"])
+def test_what_is_no_duration_is_refused(text: str) -> None:
+    with pytest.raises(typer.BadParameter, match="not a length of time"):
+        to_seconds(text)
+
+
+def test_a_moment_needs_its_time_zone() -> None:
+    assert to_moment("2030-01-31T09:00:00Z") == datetime(2030, 1, 31, 9, tzinfo=UTC)
+    assert to_moment("2030-01-31T11:00:00+02:00").utcoffset() == timedelta(hours=2)
+    with pytest.raises(typer.BadParameter, match="needs its time zone, as in 2030-01-31T09:00:00Z"):
+        to_moment("2030-01-31T09:00")
+    with pytest.raises(typer.BadParameter, match="is not a time"):
+        to_moment("tomorrow")
+
+
+def test_names_may_be_repeated_or_separated_by_commas() -> None:
+    assert split_names(None) is None
+    assert split_names(["mail, reports", "mail"]) == ["mail", "reports"]
+    with pytest.raises(typer.BadParameter, match="empty"):
+        split_names(["mail,,reports"])
