@@ -33,7 +33,7 @@ def new_data_dir(place: Path) -> Callable[[bool], Path]:
 
     def make(nobody: bool) -> Path:
         parent = place / "parent"
-        parent.mkdir()
+        parent.mkdir(exist_ok=True)
         if nobody:
             _give_to_nobody(parent)
         return parent / "data"

@@ -1,11 +1,12 @@
 """Temporary homes whose makers died are removed by a later start; nothing else is."""
 
 import os
+import signal
 import tempfile
 from pathlib import Path
 
 import pytest
-from tests.embedded.stage import Actor, answers
+from tests.embedded.stage import Actor, answers, eventually
 
 from windlass.db.embedded import EmbeddedServer
 from windlass.db.embedded.account import server_account
@@ -31,6 +32,14 @@ def test_home_of_a_crash_is_removed_by_the_next_start(temporary: Path) -> None:
     with EmbeddedServer.start(ephemeral=True) as server:
         assert not left.exists()
         assert list(temporary.iterdir()) == [server.data_dir]
+
+
+def test_home_of_a_start_that_was_killed_is_removed_once_its_initdb_has_ended(temporary: Path) -> None:
+    with Actor(ephemeral=True, environ={"TMPDIR": str(temporary)}) as actor:
+        eventually(lambda: any(temporary.glob("*/pgdata.new-*/PG_VERSION")), "initdb is at work")
+        actor.signal(signal.SIGKILL)
+        eventually(lambda: len(sweep(server_account())) == 1, "the home was removed")
+        assert list(temporary.iterdir()) == []
 
 
 def test_home_in_use_is_left_alone(temporary: Path) -> None:

@@ -181,9 +181,9 @@ def test_several_ephemeral_servers_at_once_are_strangers() -> None:
         server.stop()
 
 
-def test_log_is_kept_within_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_log_is_kept_within_a_limit(monkeypatch: pytest.MonkeyPatch, data_dir: Path) -> None:
     monkeypatch.setattr("windlass.db.embedded.launch.LOG_LIMIT", 20_000)
-    with EmbeddedServer.start(ephemeral=True) as server, psycopg.connect(server.url()) as connection:
+    with EmbeddedServer.start(data_dir) as server, psycopg.connect(server.url()) as connection:
         connection.autocommit = True
         older = server.log_path.with_name("server.log.1")
 

@@ -77,8 +77,8 @@ def test_start_while_the_owner_stops_gives_a_server_of_ones_own(data_dir: Path) 
             server.stop()
 
 
-def test_only_the_server_of_this_very_data_directory_counts(place: Path) -> None:
-    with EmbeddedServer.start(ephemeral=True) as server:
+def test_only_the_server_of_this_very_data_directory_counts(place: Path, data_dir: Path) -> None:
+    with EmbeddedServer.start(data_dir) as server:
         state = json.loads((server.data_dir / "state.json").read_text())
         socket_dir = Path(state["socket_dir"])
         assert ask(socket_dir, state["port"], server.data_dir / "pgdata") is Answer.READY
@@ -86,10 +86,10 @@ def test_only_the_server_of_this_very_data_directory_counts(place: Path) -> None
         assert ask(place, state["port"], server.data_dir / "pgdata") is Answer.SILENT
 
 
-def test_state_file_of_another_server_is_not_believed(data_dir: Path) -> None:
-    with EmbeddedServer.start(ephemeral=True) as other:
-        with EmbeddedServer.start(data_dir):
-            pass
+def test_state_file_of_another_server_is_not_believed(
+    data_dir: Path, used_data_dir: Callable[[bool, str], Path]
+) -> None:
+    with EmbeddedServer.start(used_data_dir(False, "other")) as other:
         (data_dir / "state.json").write_text((other.data_dir / "state.json").read_text())
         with EmbeddedServer.start(data_dir) as server:
             assert server.owner

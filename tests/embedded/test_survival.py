@@ -9,7 +9,16 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from tests.embedded.stage import Actor, all_gone, answers, eventually, is_gone, read_rows, users, write_row
+from tests.embedded.stage import (
+    Actor,
+    all_gone,
+    answers,
+    eventually,
+    is_gone,
+    read_rows,
+    users,
+    write_row,
+)
 
 from windlass.db.embedded import EmbeddedServer
 from windlass.db.embedded.account import server_account
@@ -20,12 +29,11 @@ by_user = pytest.mark.parametrize("nobody", users())
 
 
 @by_user
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_killed_python_leaves_no_ephemeral_server(nobody: bool, number: signal.Signals) -> None:
+def test_killed_python_leaves_no_ephemeral_server(nobody: bool) -> None:
     with Actor(nobody=nobody, ephemeral=True) as actor:
         home = Path(actor["data_dir"])
         assert answers(actor["url"])
-        actor.signal(number)
+        actor.signal(signal.SIGKILL)
         eventually(all_gone(*actor.server_pids), "server and guardian ended")
         assert not home.exists()
 
@@ -43,6 +51,13 @@ def test_killed_python_leaves_no_persistent_server_and_all_data(
     with Actor(nobody=nobody, data_dir=data_dir) as actor:
         assert actor["owner"]
         assert read_rows(actor["url"]) == ["before"]
+
+
+def test_terminated_python_leaves_no_server(data_dir: Path) -> None:
+    with Actor(data_dir=data_dir) as actor:
+        assert answers(actor["url"])
+        actor.signal(signal.SIGTERM)
+        eventually(all_gone(*actor.server_pids), "server and guardian ended")
 
 
 def test_recovery_may_take_as_long_as_it_needs(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,9 +108,9 @@ def test_start_right_after_the_postmaster_was_killed_attaches_to_the_recovered_s
         assert read_rows(attached.url()) == ["before"]
 
 
-def test_restart_waits_for_the_backends_that_outlived_the_postmaster() -> None:
+def test_restart_waits_for_the_backends_that_outlived_the_postmaster(data_dir: Path) -> None:
     busy = "select pg_backend_pid() from generate_series(1, 1000000000) having count(*) > 0"
-    with EmbeddedServer.start(ephemeral=True) as server, psycopg.connect(server.url()) as connection:
+    with EmbeddedServer.start(data_dir) as server, psycopg.connect(server.url()) as connection:
         backend = connection.info.backend_pid
         worker = threading.Thread(target=_run_until_cut, args=(connection, busy))
         worker.start()
@@ -210,9 +225,9 @@ def test_start_that_was_killed_half_way_is_taken_up_again(place: Path) -> None:
     assert list(home.glob("pgdata.new-*")) == []
 
 
-def test_server_lives_on_when_the_thread_that_started_it_ends() -> None:
+def test_server_lives_on_when_the_thread_that_started_it_ends(data_dir: Path) -> None:
     started: list[EmbeddedServer] = []
-    thread = threading.Thread(target=lambda: started.append(EmbeddedServer.start(ephemeral=True)))
+    thread = threading.Thread(target=lambda: started.append(EmbeddedServer.start(data_dir)))
     thread.start()
     thread.join()
     with started[0] as server:
@@ -221,8 +236,8 @@ def test_server_lives_on_when_the_thread_that_started_it_ends() -> None:
         assert server.postmaster_pid == first
 
 
-def test_forked_child_cannot_stop_its_parents_server() -> None:
-    with Actor(ephemeral=True) as actor:
+def test_forked_child_cannot_stop_its_parents_server(data_dir: Path) -> None:
+    with Actor(data_dir=data_dir) as actor:
         postmaster = actor["postmaster"]
         actor.order("fork")
         assert actor["postmaster"] == postmaster

@@ -147,7 +147,7 @@ class Session:
             *_words(held),
             _texts(errors),
             outcomes,
-            delays,
+            _floats(delays),
             costs,
         )
 
@@ -157,7 +157,7 @@ class Session:
         return self.call(
             "select * from windlass.snooze_jobs(%s::uuid[], %s::uuid[], %s::float8[], %s::bigint[])",
             *_words(held),
-            delays,
+            _floats(delays),
             costs,
         )
 
@@ -171,6 +171,10 @@ class Session:
 
 def _words(held: Sequence[Held]) -> tuple[list[UUID], list[UUID]]:
     return [word.token for word in held], [word.job_id for word in held]
+
+
+def _floats(values: Sequence[float | None] | None) -> list[float | None] | None:
+    return None if values is None else [None if value is None else float(value) for value in values]
 
 
 def _texts(values: Sequence[Any] | None) -> list[str | None] | None:

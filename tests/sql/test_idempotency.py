@@ -106,6 +106,7 @@ def test_an_id_under_another_key_is_a_conflict(db: Database, jobs: Session) -> N
         jobs.enqueue(id=mine, key="two")
     with nothing_changed(db), refused("WL002", "the id is taken"):
         jobs.enqueue(id=mine)
+    jobs.cancel(mine)
     end(jobs, "succeeded")
     with nothing_changed(db), refused("WL002", "the id is taken"):
         jobs.enqueue(id=mine, key="k", scope="active")

@@ -11,7 +11,7 @@ _PROBLEMS = """
 with attempts as (
   select a.tenant_id, a.job_id, count(*) as n, max(a.version) as last, min(a.version) as first,
          count(a.ends) as terminal, max(a.version) filter (where a.ends is not null) as terminal_version,
-         max(a.counted) as counted
+         max(a.counted) filter (where a.ends is not null) as counted
   from windlass_data.attempt as a group by 1, 2
 ), held as (
   select l.id as token, l.tenant_id, l.lane_id, l.open, m.job_id, m.version, m.counted,
@@ -20,13 +20,13 @@ with attempts as (
   from windlass_data.lease as l
   cross join lateral unnest(l.job_ids, l.versions, l.counted) as m(job_id, version, counted)
 ), place as (
-  select tenant_id, job_id, 'ready' as place, lane_id, version from windlass_data.ready
+  select tenant_id, job_id, 'ready' as place, lane_id, version, counted from windlass_data.ready
   union all
-  select tenant_id, job_id, 'scheduled', lane_id, version from windlass_data.scheduled
+  select tenant_id, job_id, 'scheduled', lane_id, version, counted from windlass_data.scheduled
   union all
-  select tenant_id, job_id, 'running', lane_id, version - 1 from held where runs
+  select tenant_id, job_id, 'running', lane_id, version - 1, counted from held where runs
   union all
-  select j.tenant_id, j.id, 'ended', j.lane_id, coalesce(a.last, 0)
+  select j.tenant_id, j.id, 'ended', j.lane_id, coalesce(a.last, 0), coalesce(a.counted - 1, 0)
   from windlass_data.job as j left join attempts as a on a.tenant_id = j.tenant_id and a.job_id = j.id
   where j.ended_state is not null or a.terminal_version is not null
 ), places as (
@@ -58,9 +58,9 @@ union all
 select 'job ' || a.job_id || ' ended before its last attempt, or twice' from attempts as a
 where a.terminal > 1 or a.terminal_version <> a.last
 union all
-select 'job ' || j.id || ' has more counted attempts than allowed'
-from windlass_data.job as j join attempts as a on a.tenant_id = j.tenant_id and a.job_id = j.id
-where a.counted > j.max_attempts
+select p.place || ' has job ' || p.job_id || ' with ' || p.counted || ' attempts of ' || j.max_attempts
+from place as p join windlass_data.job as j on j.tenant_id = p.tenant_id and j.id = p.job_id
+where p.counted >= j.max_attempts
 union all
 select 'lease ' || h.token || ' says ' || max(h.open) || ' open of ' || count(*) filter (where h.runs)
 from held as h group by h.token

@@ -22,7 +22,8 @@ __all__ = [
 
 _COMMON = "Common options"
 _UNITS = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
-_DURATION = re.compile(r"(?:(\d+(?:\.\d+)?)(d|h|ms|m|s))")
+_NUMBER = r"[0-9]+(?:\.[0-9]+)?"
+_DURATION = re.compile(rf"({_NUMBER})(d|h|ms|m|s)")
 
 AsJson: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print JSON; errors too, on standard error.", rich_help_panel=_COMMON)
@@ -56,7 +57,7 @@ Yes: TypeAlias = Annotated[bool, typer.Option("--yes", "-y", help="Do it without
 def to_seconds(text: str) -> float:
     """`90`, `90s`, `5m`, `1h30m`, `2d` or `500ms`, in seconds."""
     compact = text.replace(" ", "").lower()
-    if re.fullmatch(r"\d+(\.\d+)?", compact):
+    if re.fullmatch(_NUMBER, compact):
         return float(compact)
     parts = _DURATION.findall(compact)
     if not parts or "".join(number + unit for number, unit in parts) != compact:

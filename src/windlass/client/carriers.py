@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from windlass.client.locate import database_url
 from windlass.db.call import Call
 from windlass.db.connect import connect, connect_async
+from windlass.db.database import AsyncDatabase, SyncDatabase, run, run_async
 from windlass.db.foreign import check_foreign, run_foreign, run_foreign_async
 from windlass.settings import Settings
 
@@ -27,40 +28,37 @@ class AsyncPoolCarrier:
     def __init__(self, settings: Settings, *, size: int, patience: float) -> None:
         self._settings = settings
         self._options: dict[str, Any] = {"pooler": settings.pooler, "max_size": size, "timeout": patience}
-        self._database: Any = None
-        self._home: tuple[int, asyncio.AbstractEventLoop] | None = None
+        self._open: tuple[AsyncDatabase, int, asyncio.AbstractEventLoop] | None = None
 
-    async def open(self) -> Any:
+    async def open(self) -> AsyncDatabase:
         """The pool, opened if it is not open here; the first connection says at once what is wrong."""
-        from windlass.db.database import AsyncDatabase
-
-        home = (os.getpid(), asyncio.get_running_loop())
-        if self._home == home:
-            return self._database
+        if (database := self._opened_here()) is not None:
+            return database
         url = database_url(self._settings)
         await (await connect_async(url, pooler=self._settings.pooler)).close()
-        database = AsyncDatabase(url, **self._options)
-        await database.open()
-        if self._home == home:  # somebody else was faster
-            await database.close()
-        else:
-            self._database, self._home = database, home
-        return self._database
+        fresh = AsyncDatabase(url, **self._options)
+        await fresh.open()
+        if (database := self._opened_here()) is not None:  # somebody else was faster
+            await fresh.close()
+            return database
+        self._open = (fresh, os.getpid(), asyncio.get_running_loop())
+        return fresh
+
+    def _opened_here(self) -> AsyncDatabase | None:
+        if self._open is None or self._open[1:] != (os.getpid(), asyncio.get_running_loop()):
+            return None
+        return self._open[0]
 
     async def close(self) -> None:
-        database, home = self._database, self._home
-        self._database, self._home = None, None
-        if home == (os.getpid(), asyncio.get_running_loop()):
+        database, self._open = self._opened_here(), None
+        if database is not None:
             await database.close()
 
     async def run(self, call: Call[T]) -> T:
         database = await self.open()
-        answer: T = await database.run(call)
-        return answer
+        return await database.run(call)
 
     async def run_together(self, calls: tuple[Call[Any], ...]) -> list[Any]:
-        from windlass.db.database import run_async
-
         database = await self.open()
         async with database.connection() as connection, connection.transaction():
             return [await run_async(connection, call) for call in calls]
@@ -73,46 +71,38 @@ class PoolCarrier:
         self._settings = settings
         self._options: dict[str, Any] = {"pooler": settings.pooler, "max_size": size, "timeout": patience}
         self._lock = threading.Lock()
-        self._database: Any = None
-        self._home: int | None = None
-        self._closing: Any = None
+        self._open: tuple[SyncDatabase, int, Any] | None = None
 
-    def open(self) -> Any:
-        from windlass.db.database import SyncDatabase
-
+    def open(self) -> SyncDatabase:
         with self._lock:
-            if self._home == os.getpid():
-                return self._database
+            if self._open is not None and self._open[1] == os.getpid():
+                return self._open[0]
             url = database_url(self._settings)
             connect(url, pooler=self._settings.pooler).close()
             database = SyncDatabase(url, **self._options)
             database.open()
             # The pool has threads: they end with the client or with the process, also where nobody closes it.
-            self._closing = weakref.finalize(self, _close_at_home, database, os.getpid())
-            self._database, self._home = database, os.getpid()
+            closing = weakref.finalize(self, _close_at_home, database, os.getpid())
+            self._open = (database, os.getpid(), closing)
             return database
 
     def close(self) -> None:
         with self._lock:
-            closing = self._closing
-            self._database, self._home, self._closing = None, None, None
-        if closing is not None:
-            closing()
+            opened, self._open = self._open, None
+        if opened is not None:
+            opened[2]()
 
     def run(self, call: Call[T]) -> T:
         database = self.open()
-        answer: T = database.run(call)
-        return answer
+        return database.run(call)
 
     def run_together(self, calls: tuple[Call[Any], ...]) -> list[Any]:
-        from windlass.db.database import run
-
         database = self.open()
         with database.connection() as connection, connection.transaction():
             return [run(connection, call) for call in calls]
 
 
-def _close_at_home(database: Any, process: int) -> None:
+def _close_at_home(database: SyncDatabase, process: int) -> None:
     # A forked child shares the sockets: closing there would end its parent's connections.
     if os.getpid() == process:
         database.close()

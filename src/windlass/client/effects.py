@@ -26,8 +26,8 @@ __all__ = [
     "Together",
     "asking",
     "asynchronous",
-    "iterate_effects",
-    "iterate_effects_async",
+    "iterating",
+    "iterating_async",
     "repeating",
     "run_effects",
     "run_effects_async",
@@ -128,32 +128,6 @@ async def run_effects_async(operation: Operation[T], carrier: AsyncCarrier) -> T
         step = await _carry_out_async(effect, operation, carrier)
 
 
-def iterate_effects(operation: Operation[None], carrier: Carrier) -> Iterator[Any]:
-    """Drive an operation, handing out its items."""
-    step: Callable[[], Effect] = functools.partial(next, operation)
-    while True:
-        try:
-            effect = step()
-        except StopIteration:
-            return
-        if isinstance(effect, Item):
-            yield effect.value
-        step = _carry_out(effect, operation, carrier)
-
-
-async def iterate_effects_async(operation: Operation[None], carrier: AsyncCarrier) -> AsyncIterator[Any]:
-    """Drive an operation on the running event loop, handing out its items."""
-    step: Callable[[], Effect] = functools.partial(next, operation)
-    while True:
-        try:
-            effect = step()
-        except StopIteration:
-            return
-        if isinstance(effect, Item):
-            yield effect.value
-        step = await _carry_out_async(effect, operation, carrier)
-
-
 def _carry_out(effect: Effect, operation: Operation[Any], carrier: Carrier) -> Callable[[], Effect]:
     """Do it, and say how the operation goes on: with the answer, or with the error."""
     try:
@@ -188,11 +162,14 @@ async def _carry_out_async(
 def asynchronous(
     method: Callable[Concatenate[Any, P], Operation[T]],
 ) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
-    """The awaitable face of a method that makes an operation; its class says how to `_run` one."""
+    """The awaitable face of a method that makes an operation.
+
+    The class that has the face has the method's object as `_operations`, and `_run`, which drives one.
+    """
 
     @functools.wraps(method)
     async def face(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        value: T = await self._run(method(self, *args, **kwargs))
+        value: T = await self._run(method(self._operations, *args, **kwargs))
         return value
 
     return face
@@ -205,7 +182,53 @@ def synchronous(
 
     @functools.wraps(method)
     def face(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        value: T = self._run(method(self, *args, **kwargs))
+        value: T = self._run(method(self._operations, *args, **kwargs))
         return value
 
     return face
+
+
+def iterating_async(
+    method: Callable[Concatenate[Any, P], Operation[None]], _item: type[T]
+) -> Callable[Concatenate[Any, P], AsyncIterator[T]]:
+    """The face of a method whose operation hands out items, for `async for`."""
+
+    @functools.wraps(method)
+    async def face(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
+        operation = method(self._operations, *args, **kwargs)
+        while (item := await self._run(_until_item(operation))) is not None:
+            yield item.value
+
+    return face
+
+
+def iterating(
+    method: Callable[Concatenate[Any, P], Operation[None]], _item: type[T]
+) -> Callable[Concatenate[Any, P], Iterator[T]]:
+    """The same for `for`."""
+
+    @functools.wraps(method)
+    def face(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
+        operation = method(self._operations, *args, **kwargs)
+        while (item := self._run(_until_item(operation))) is not None:
+            yield item.value
+
+    return face
+
+
+def _until_item(operation: Operation[None]) -> Operation[Item | None]:
+    """Drive an operation up to its next item; None at its end."""
+    step: Callable[[], Effect] = functools.partial(next, operation)
+    while True:
+        try:
+            effect = step()
+        except StopIteration:
+            return None
+        if isinstance(effect, Item):
+            return effect
+        try:
+            answer = yield effect
+        except Exception as error:
+            step = functools.partial(operation.throw, error)
+        else:
+            step = functools.partial(operation.send, answer)

@@ -83,8 +83,8 @@ def _kind(connection: object) -> _Kind:
     if "asyncpg" in packages and hasattr(connection, "fetch") and not hasattr(connection, "acquire"):
         return _Kind("asyncpg", True)
     raise InvalidInput(
-        f"{_name(connection)} is not a connection that a job can be written through: pass an open connection of "
-        "psycopg, SQLAlchemy (Connection or Session), Django or asyncpg, not an engine, a pool or a cursor"
+        f"{_name(connection)} is not a connection that a job can be written through: pass an open connection "
+        "of psycopg, SQLAlchemy (Connection or Session), Django or asyncpg, not an engine, a pool or a cursor"
     )
 
 

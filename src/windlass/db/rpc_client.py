@@ -1,8 +1,4 @@
-"""The verbs of producers, operators and readers: one function here for one SQL function, of the same name.
-
-These calls also run on connections of others, hence two rules: JSON travels as text, which every
-driver leaves alone, and an id is read as a UUID, whatever the driver makes of it.
-"""
+"""The verbs of those who have jobs done: one function here for one SQL function, of the same name."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,7 +7,8 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from windlass.db.call import Call, Row
-from windlass.model import Attempt, Job, NewJob, Page
+from windlass.db.columns import Columns, read_json, read_uuid
+from windlass.model import Attempt, Job, NewJob, Page, Transition
 
 __all__ = [
     "End",
@@ -24,6 +21,7 @@ __all__ = [
     "get_job",
     "get_job_end",
     "list_attempts",
+    "list_history",
     "list_jobs",
     "redrive_jobs",
     "reschedule_job",
@@ -41,6 +39,7 @@ class Enqueued(NamedTuple):
 class End(NamedTuple):
     """What somebody who waits for a job must know."""
 
+    kind: str
     state: str
     result: Any
     error: Mapping[str, Any] | None
@@ -58,12 +57,23 @@ class Redriven(NamedTuple):
     error: Mapping[str, Any] | None
 
 
-def read_uuid(value: Any) -> UUID:
-    return value if type(value) is UUID else UUID(str(value))
-
-
-def read_json(value: Any) -> Any:
-    return None if value is None else json.loads(value)
+_JOB = Columns(
+    Job.from_row,
+    ids="id tenant_id node_id",
+    json="payload result error retry",
+    plain="queue kind state priority run_at created_at started_at finished_at counted max_attempts"
+    " idempotency_key trace_id correlation_id cost_cents lease_expires_at cancel_requested ended_reason"
+    " read_at",
+    computed={"attempt": "version", "timeout": "timeout_ms / 1000.0::float8"},
+)
+_ATTEMPT = Columns(
+    Attempt.from_row,
+    ids="job_id node_id",
+    json="result error",
+    plain="number counted started_at finished_at outcome ends",
+    computed={"cost_cents": "coalesce(cost_cents, 0)"},
+)
+_TRANSITION = Columns(Transition.from_row, json="details", plain="at what actor attempt reason")
 
 
 def tenant_id(slug: str) -> Call[UUID]:
@@ -80,15 +90,13 @@ def _moment(rows: Sequence[Row]) -> datetime:
     return moment
 
 
-_ENQUEUE = (
-    "select job_id, created from windlass.enqueue_job($1::uuid, $2::text, $3::text::jsonb, $4::text, $5::int,"
-    " $6::timestamptz, $7::text, $8::text, $9::int, $10::text::jsonb, $11::int, $12::text, $13::text,"
-    " $14::uuid)"
-)
-
-
 def enqueue_job(tenant: UUID, job: NewJob, payload: str) -> Call[Enqueued]:
     """`payload` is the job's payload as JSON text."""
+    text = (
+        "select job_id, created from windlass.enqueue_job($1::uuid, $2::text, $3::text::jsonb, $4::text,"
+        " $5::int, $6::timestamptz, $7::text, $8::text, $9::int, $10::text::jsonb, $11::int, $12::text,"
+        " $13::text, $14::uuid)"
+    )
     values = (
         tenant,
         job.kind,
@@ -105,14 +113,12 @@ def enqueue_job(tenant: UUID, job: NewJob, payload: str) -> Call[Enqueued]:
         job.correlation_id,
         job.id,
     )
-    return Call(_ENQUEUE, values, lambda rows: Enqueued(read_uuid(rows[0][0]), rows[0][1]))
+    return Call(text, values, lambda rows: Enqueued(read_uuid(rows[0][0]), rows[0][1]))
 
 
 def enqueue_jobs(tenant: UUID, jobs: Sequence[str]) -> Call[list[Enqueued]]:
     """`jobs` are JSON objects, as `NewJob.to_json` makes them; the answers come in the same order."""
-    text = (
-        "select job_id, created from windlass.enqueue_jobs($1::uuid, $2::text::jsonb) order by ordinal"
-    )
+    text = "select job_id, created from windlass.enqueue_jobs($1::uuid, $2::text::jsonb) order by ordinal"
     return Call(text, (tenant, f"[{','.join(jobs)}]"), _enqueued)
 
 
@@ -120,61 +126,118 @@ def _enqueued(rows: Sequence[Row]) -> list[Enqueued]:
     return [Enqueued(read_uuid(job_id), created) for job_id, created in rows]
 
 
-_JOB_FIELDS: Mapping[str, str] = {
-    "id": "id",
-    "tenant_id": "tenant_id",
-    "queue": "queue",
-    "kind": "kind",
-    "state": "state",
-    "priority": "priority",
-    "payload": "payload::text",
-    "result": "result::text",
-    "error": "error::text",
-    "run_at": "run_at",
-    "created_at": "created_at",
-    "started_at": "started_at",
-    "finished_at": "finished_at",
-    "attempt": "version",
-    "counted": "counted",
-    "max_attempts": "max_attempts",
-    "timeout": "timeout_ms / 1000.0::float8",
-    "retry": "retry::text",
-    "idempotency_key": "idempotency_key",
-    "trace_id": "trace_id",
-    "correlation_id": "correlation_id",
-    "cost_cents": "cost_cents",
-    "node_id": "node_id",
-    "lease_expires_at": "lease_expires_at",
-    "cancel_requested": "cancel_requested",
-    "ended_reason": "ended_reason",
-    "read_at": "read_at",
-}
-_JOB_COLUMNS = ", ".join(_JOB_FIELDS.values())
-
-
 def get_job(tenant: UUID, job_id: UUID) -> Call[Job]:
-    text = f"select {_JOB_COLUMNS} from windlass.get_job($1::uuid, $2::uuid)"  # noqa: S608 - our own names
-    return Call(text, (tenant, job_id), lambda rows: _job(rows[0]))
+    text = _JOB.select("windlass.get_job($1::uuid, $2::uuid)")
+    return Call(text, (tenant, job_id), _JOB.read_one)
 
 
 def get_job_end(tenant: UUID, job_id: UUID) -> Call[End]:
     """`get_job` for somebody who asks again and again: without the payload."""
     text = (
-        "select state, result::text, error::text, version, ended_reason"
+        "select kind, state, result::text, error::text, version, ended_reason"
         " from windlass.get_job($1::uuid, $2::uuid)"
     )
     return Call(text, (tenant, job_id), _end)
 
 
-def _job(row: Row) -> Job:
-    values = dict(zip(_JOB_FIELDS, row, strict=True))
-    for name in ("payload", "result", "error", "retry"):
-        values[name] = read_json(values[name])
-    for name in ("id", "tenant_id", "node_id"):
-        values[name] = None if values[name] is None else read_uuid(values[name])
-    return Job.from_row(values)
-
-
 def _end(rows: Sequence[Row]) -> End:
-    state, result, error, attempts, reason = rows[0]
-    return End(state, read_json(result), read_json(error), attempts, reason)
+    kind, state, result, error, attempts, reason = rows[0]
+    return End(kind, state, read_json(result), read_json(error), attempts, reason)
+
+
+def list_jobs(
+    tenant: UUID,
+    *,
+    states: Sequence[str] | None = None,
+    queues: Sequence[str] | None = None,
+    kinds: Sequence[str] | None = None,
+    correlation_id: str | None = None,
+    created_from: datetime | None = None,
+    created_to: datetime | None = None,
+    limit: int = 50,
+    cursor: str | None = None,
+) -> Call[Page[Job]]:
+    text = _JOB.select(
+        "windlass.list_jobs($1::uuid, p_states => $2::text[], p_queues => $3::text[], p_kinds => $4::text[],"
+        " p_correlation_id => $5::text, p_created_from => $6::timestamptz, p_created_to => $7::timestamptz,"
+        " p_limit => $8::int, p_cursor => $9::text)",
+        also="cursor",
+    )
+    names = (_list(states), _list(queues), _list(kinds))
+    values = (tenant, *names, correlation_id, created_from, created_to, limit, cursor)
+    return Call(text, values, lambda rows: _job_page(rows, limit))
+
+
+def _job_page(rows: Sequence[Row], limit: int) -> Page[Job]:
+    jobs = tuple(_JOB.read(row) for row in rows if row[0] is not None)
+    # A last row without a job only says where to go on: the search has done enough for one page.
+    more = len(rows) >= limit or (len(rows) > 0 and rows[-1][0] is None)
+    return Page(jobs, rows[-1][-1] if more else None)
+
+
+def list_attempts(tenant: UUID, job_id: UUID, limit: int, before: int | None) -> Call[list[Attempt]]:
+    text = _ATTEMPT.select(
+        "windlass.list_attempts($1::uuid, $2::uuid, p_limit => $3::int, p_before => $4::int)"
+    )
+    return Call(text, (tenant, job_id, limit, before), _ATTEMPT.read_all)
+
+
+def list_history(tenant: UUID, job_id: UUID, limit: int) -> Call[list[Transition]]:
+    text = _TRANSITION.select("windlass.list_history($1::uuid, $2::uuid, p_limit => $3::int)")
+    return Call(text, (tenant, job_id, limit), _TRANSITION.read_all)
+
+
+def cancel_job(tenant: UUID, job_id: UUID, reason: str | None, actor: str | None) -> Call[str]:
+    """The state after the call: `canceled`, or `running` for a job that was asked to stop."""
+    text = "select windlass.cancel_job($1::uuid, $2::uuid, p_reason => $3::text, p_actor => $4::text)"
+    return Call(text, (tenant, job_id, reason, actor), lambda rows: str(rows[0][0]))
+
+
+def reschedule_job(
+    tenant: UUID,
+    job_id: UUID,
+    run_at: datetime | None,
+    priority: int | None,
+    reason: str | None,
+    actor: str | None,
+) -> Call[datetime]:
+    """The time from which the job may now run."""
+    text = (
+        "select windlass.reschedule_job($1::uuid, $2::uuid, p_run_at => $3::timestamptz,"
+        " p_priority => $4::int, p_reason => $5::text, p_actor => $6::text)"
+    )
+    return Call(text, (tenant, job_id, run_at, priority, reason, actor), _moment)
+
+
+def redrive_jobs(
+    tenant: UUID,
+    *,
+    jobs: Sequence[UUID] | None = None,
+    kinds: Sequence[str] | None = None,
+    queues: Sequence[str] | None = None,
+    error_like: str | None = None,
+    finished_from: datetime | None = None,
+    finished_to: datetime | None = None,
+    limit: int = 1000,
+    dry_run: bool = False,
+    max_attempts: int | None = None,
+    reason: str | None = None,
+    actor: str | None = None,
+) -> Call[list[Redriven]]:
+    text = (
+        "select job_id, kind, queue, finished_at, error::text from windlass.redrive_jobs($1::uuid,"
+        " p_jobs => $2::uuid[], p_kinds => $3::text[], p_queues => $4::text[], p_error_like => $5::text,"
+        " p_finished_from => $6::timestamptz, p_finished_to => $7::timestamptz, p_limit => $8::int,"
+        " p_dry_run => $9::boolean, p_max_attempts => $10::int, p_reason => $11::text, p_actor => $12::text)"
+    )
+    filters = (_list(jobs), _list(kinds), _list(queues), error_like, finished_from, finished_to)
+    values = (tenant, *filters, limit, dry_run, max_attempts, reason, actor)
+    return Call(text, values, _redriven)
+
+
+def _redriven(rows: Sequence[Row]) -> list[Redriven]:
+    return [Redriven(read_uuid(row[0]), row[1], row[2], row[3], read_json(row[4])) for row in rows]
+
+
+def _list(values: Sequence[Any] | None) -> list[Any] | None:
+    return None if values is None else list(values)

@@ -3,7 +3,7 @@
 from windlass.model.attempt import Attempt, Outcome
 from windlass.model.decision import Cancel, Decision, RetryAfter, Skip, Snooze
 from windlass.model.document import MAX_ERROR_BYTES, MAX_PAYLOAD_BYTES, MAX_RESULT_BYTES, check_json
-from windlass.model.event import Event
+from windlass.model.event import Event, Transition
 from windlass.model.failure import ErrorJson, describe_exception
 from windlass.model.gate import Gate
 from windlass.model.identifier import uuid7
@@ -15,6 +15,7 @@ from windlass.model.names import (
     check_slug,
     storable_text,
 )
+from windlass.model.new_job import NewJob, Scope, check_moment
 from windlass.model.node import Node
 from windlass.model.queue import Queue
 from windlass.model.retry import RETRY_PRESETS, RetryPolicy, check_max_attempts, retry_preset
@@ -35,19 +36,23 @@ __all__ = [
     "Gate",
     "Job",
     "JobState",
+    "NewJob",
     "Node",
     "Outcome",
     "Page",
     "Queue",
     "RetryAfter",
     "RetryPolicy",
+    "Scope",
     "Skip",
     "Snooze",
     "Tenant",
+    "Transition",
     "check_idempotency_key",
     "check_json",
     "check_kind",
     "check_max_attempts",
+    "check_moment",
     "check_queue",
     "check_slug",
     "describe_exception",

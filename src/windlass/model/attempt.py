@@ -41,6 +41,10 @@ class Attempt(FromRow):
     error: Mapping[str, Any] | None = None
     result: Any = None
     cost_cents: int = 0
+    counted: int = 0
+    """Attempts that count toward `max_attempts`, up to and with this one."""
+    ends: str | None = None
+    """The state in which this attempt ended its job; None if the job went on."""
 
     def __post_init__(self) -> None:
         if self.outcome is not None:

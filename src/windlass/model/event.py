@@ -20,3 +20,15 @@ class Event(FromRow):
     job_id: UUID | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
     reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transition(FromRow):
+    """One step in the history of a job: what happened, by whom, in which attempt and why."""
+
+    at: datetime
+    what: str
+    actor: str | None = None
+    attempt: int | None = None
+    reason: str | None = None
+    details: Mapping[str, Any] | None = None

@@ -18,11 +18,12 @@ class Gate(FromRow):
     tenant_id: UUID | None = None
     queue: str | None = None
     kind: str | None = None
-    node_id: UUID | None = None
+    node: str | None = None
+    """The id or the name of a node."""
     expires_at: datetime | None = None
 
     @property
     def scope(self) -> str:
         """What the gate holds, in words: `everything`, or for instance `queue mail, kind send`."""
-        parts = {"tenant": self.tenant_id, "queue": self.queue, "kind": self.kind, "node": self.node_id}
+        parts = {"tenant": self.tenant_id, "queue": self.queue, "kind": self.kind, "node": self.node}
         return ", ".join(f"{part} {name}" for part, name in parts.items() if name is not None) or "everything"

@@ -1,7 +1,7 @@
 """A job as a reader sees it, and as the worker that claimed it gets it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -47,7 +47,13 @@ class Job(FromRow):
     """Attempts that count toward `max_attempts`: all but the snoozed and the released."""
     result: Any = None
     error: Mapping[str, Any] | None = None
+    started_at: datetime | None = None
+    """When the latest attempt started."""
     finished_at: datetime | None = None
+    timeout: float | None = None
+    """Seconds that its handler may run, apart from the lease; None is no limit."""
+    retry: Mapping[str, Any] | None = None
+    """The retry policy as stored; None is the default one."""
     idempotency_key: str | None = None
     trace_id: str | None = None
     correlation_id: str | None = None
@@ -55,8 +61,8 @@ class Job(FromRow):
     node_id: UUID | None = None
     lease_expires_at: datetime | None = None
     cancel_requested: bool = False
-    dead_reason: str | None = None
-    tags: Mapping[str, Any] = field(default_factory=dict)
+    ended_reason: str | None = None
+    """Why it ended outside of an attempt, as whoever ended it said."""
     read_at: datetime | None = None
 
     def __post_init__(self) -> None:

@@ -125,7 +125,7 @@ def _check_priority(value: object) -> None:
         )
 
 
-def _check_label(value: str | None, what: str) -> None:
+def _check_label(value: object, what: str) -> None:
     if value is None:
         return
     if not isinstance(value, str) or len(value) > MAX_TRACE_LENGTH:

@@ -15,6 +15,7 @@ class Node(FromRow):
     name: str
     started_at: datetime
     heartbeat_at: datetime
+    stopped_at: datetime | None = None
     host: str = ""
     pid: int = 0
     version: str = ""

@@ -6,20 +6,22 @@ from typing import Literal
 
 from windlass.model.row import FromRow
 
-Order = Literal["fair", "strict"]
+Mode = Literal["fair", "strict"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queue(FromRow):
-    """A queue; `order` says how tenants share it: by weighted round robin, or by priority alone."""
+    """A queue; `mode` says how tenants share it: by weighted round robin, or by priority alone."""
 
     name: str
-    order: Order = "fair"
-    queued: int = 0
+    mode: Mode = "fair"
+    ready: int = 0
     scheduled: int = 0
     running: int = 0
-    dead: int = 0
     oldest_run_at: datetime | None = None
     """When the oldest job that is due could have started; None if none is due."""
+    oldest_seconds: float | None = None
+    """How long that is ago by the database's clock."""
+    waiting_nodes: int = 0
     gated: bool = False
     created_at: datetime | None = None

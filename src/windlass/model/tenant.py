@@ -9,10 +9,12 @@ from windlass.model.row import FromRow
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tenant(FromRow):
-    """A tenant; `slug` is its readable name in commands, `weight` its share of a fair queue."""
+    """A tenant; `slug` is its readable name in commands."""
 
     id: UUID
     slug: str
     created_at: datetime
     name: str = ""
-    weight: int = 1
+    ready: int = 0
+    scheduled: int = 0
+    running: int = 0

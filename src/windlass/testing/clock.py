@@ -27,6 +27,7 @@ class Clock:
     def __init__(self, owner_url: str) -> None:
         self._url = owner_url
         self._frozen: datetime | None = None
+        self._offset = timedelta()
 
     def now(self) -> datetime:
         """What time it is for Windlass."""
@@ -35,15 +36,17 @@ class Clock:
     def advance(self, by: timedelta | float) -> datetime:
         """Move time by so much, seconds if it is a number; returns the new time."""
         step = by if isinstance(by, timedelta) else timedelta(seconds=by)
-        return self.set((self._frozen or self.now()) + step)
+        if self._frozen is not None:
+            return self.freeze(self._frozen + step)
+        self._offset += step
+        self._run(_REPLACE.format(body=_RUNNING.format(offset=self._offset // _MICROSECOND)))
+        return self.now()
 
     def set(self, moment: datetime) -> datetime:
         """Make it `moment` now; a frozen clock stays frozen, a running one runs on from there."""
         if self._frozen is not None:
             return self.freeze(moment)
-        offset = _checked(moment) - self._read("pg_catalog.clock_timestamp()")
-        self._run(_REPLACE.format(body=_RUNNING.format(offset=offset // _MICROSECOND)))
-        return moment
+        return self.advance(_checked(moment) - self.now())
 
     def freeze(self, at: datetime | None = None) -> datetime:
         """Stop time, now or at a moment, so that a test can say exactly what follows."""
@@ -53,8 +56,10 @@ class Clock:
 
     def resume(self) -> datetime:
         """Let a frozen clock run on from where it stands."""
-        moment, self._frozen = self._frozen, None
-        return self.now() if moment is None else self.set(moment)
+        if self._frozen is not None:
+            self._offset = self._frozen - self._read("pg_catalog.clock_timestamp()")
+            self._frozen = None
+        return self.advance(0)
 
     def _read(self, clock: str) -> datetime:
         [[moment]] = self._run(f"select {clock} at time zone 'UTC'")

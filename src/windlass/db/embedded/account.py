@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from windlass.db.embedded.locks import FileLock
 from windlass.errors import Unavailable
 
 LENT_ACCOUNTS = ("postgres", "nobody")
@@ -27,9 +28,12 @@ class Account:
         return self.uid != os.geteuid()
 
     def run(
-        self, command: Sequence[str | os.PathLike[str]], **environ: str
+        self, command: Sequence[str | os.PathLike[str]], keep_open: FileLock | None = None
     ) -> subprocess.CompletedProcess[str]:
-        """Run one command to its end as this account, in a bare environment."""
+        """Run one command to its end as this account, in a bare environment.
+
+        The command shares the lock that it is to `keep_open`, and so holds it even if we are killed.
+        """
         return subprocess.run(
             command,
             stdin=subprocess.DEVNULL,
@@ -38,7 +42,8 @@ class Account:
             errors="replace",
             check=False,
             cwd="/",
-            env={**bare_environment(), **environ},
+            env=bare_environment(),
+            pass_fds=() if keep_open is None else (keep_open.fileno(),),
             umask=0o077,
             user=self.uid if self.is_lent else None,
             group=self.gid if self.is_lent else None,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from windlass.db.embedded.account import Account
 from windlass.db.embedded.home import Home
+from windlass.db.embedded.locks import FileLock, held
 from windlass.db.embedded.postmaster import SUPERUSER
 from windlass.db.embedded.providers import Provider
 from windlass.errors import InvalidInput, Unavailable
@@ -62,10 +63,21 @@ def check_version(home: Home, provider: Provider) -> None:
         )
 
 
-def make_cluster(home: Home, bin_dir: Path, account: Account, *, ephemeral: bool) -> None:
+def ensure_cluster(home: Home, bin_dir: Path, account: Account, *, ephemeral: bool) -> None:
+    """Make the cluster if there is none, and remove what killed starts left half-made.
+
+    The initdb of a killed start runs on for a moment and holds the lock as long; to take the directory from
+    under it would leave its shared memory behind.
+    """
+    with held(home.cluster_lock) as lock:
+        for left_behind in home.root.glob("pgdata.new-*"):
+            shutil.rmtree(left_behind)
+        if not home.pgdata.exists():
+            _make_cluster(home, bin_dir, account, lock, ephemeral=ephemeral)
+
+
+def _make_cluster(home: Home, bin_dir: Path, account: Account, lock: FileLock, *, ephemeral: bool) -> None:
     """Run initdb beside the final place and rename: a half-made cluster is never mistaken for data."""
-    for left_behind in home.root.glob("pgdata.new-*"):
-        shutil.rmtree(left_behind)
     new = Path(tempfile.mkdtemp(prefix="pgdata.new-", dir=home.root))
     if account.is_lent:
         os.chown(new, account.uid, account.gid)
@@ -80,7 +92,7 @@ def make_cluster(home: Home, bin_dir: Path, account: Account, *, ephemeral: bool
     ]
     command += ["--auth-local=trust", "--auth-host=reject", "--no-instructions"]
     command += ["--no-sync"] if ephemeral else ["--data-checksums"]
-    made = account.run(command)
+    made = account.run(command, keep_open=lock)
     if made.returncode != 0:
         shutil.rmtree(new)
         raise Unavailable(f"initdb could not make a cluster in {home.root}: {made.stderr.strip()}")

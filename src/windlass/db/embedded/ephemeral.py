@@ -1,12 +1,13 @@
 """Temporary homes, and the removal of those whose makers died.
 
-A home is dead when both of its locks are free and no postmaster works in it; age proves nothing.
+A home is dead when all of its locks are free and no postmaster works in it; age proves nothing.
 """
 
 import os
 import shutil
 import stat
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 
 from windlass.db.embedded.account import Account
@@ -61,21 +62,16 @@ def _remove_if_dead(home: Home) -> bool:
     if not home.start_lock.exists():
         home.root.rmdir()  # fails unless empty; its maker, if alive, makes another
         return True
-    starting, serving = FileLock(home.start_lock), FileLock(home.server_lock)
-    if not starting.take(wait=False):
-        return False
-    try:
-        if not serving.take(wait=False):
-            return False
-        try:
-            if living_postmaster(home.pgdata) is not None:
+    with ExitStack() as stack:
+        for path in (home.start_lock, home.server_lock, home.cluster_lock):
+            lock = FileLock(path)
+            if not lock.take(wait=False):
                 return False
-            remove(home)
-            return True
-        finally:
-            serving.drop()
-    finally:
-        starting.drop()
+            stack.callback(lock.drop)
+        if living_postmaster(home.pgdata) is not None:
+            return False
+        remove(home)
+    return True
 
 
 def remove(home: Home) -> None:

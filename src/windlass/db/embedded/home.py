@@ -2,6 +2,7 @@
 
     <home>/start.lock    held by whoever is starting or attaching, for that moment
            server.lock   held by the guardian for as long as the server may run
+           cluster.lock  held by initdb and whoever waits for it
            state.json    how to reach the server; written when it is ready
            server.conf, pg_hba.conf, server.log, pgpass
            pgdata/       the cluster   run/   the socket; both 0700 and the server account's own
@@ -58,6 +59,10 @@ class Home:
     @property
     def server_lock(self) -> Path:
         return self.root / "server.lock"
+
+    @property
+    def cluster_lock(self) -> Path:
+        return self.root / "cluster.lock"
 
     @property
     def log(self) -> Path:

@@ -15,7 +15,12 @@ from pathlib import Path
 from windlass.db.embedded.account import Account, account_of, bare_environment
 from windlass.db.embedded.binaries import reachable_bin_dir
 from windlass.db.embedded.bootstrap import bootstrap
-from windlass.db.embedded.cluster import check_version, make_cluster, server_command, write_configuration
+from windlass.db.embedded.cluster import (
+    check_version,
+    ensure_cluster,
+    server_command,
+    write_configuration,
+)
 from windlass.db.embedded.guardian import Spec
 from windlass.db.embedded.home import Home, State
 from windlass.db.embedded.locks import is_held
@@ -91,8 +96,7 @@ def _start(home: Home, provider: Provider, account: Account, request: Request) -
     end_postmaster(home.pgdata, PATIENCE_SECONDS)
     bin_dir = reachable_bin_dir(provider, account)
     write_configuration(home, request.settings, ephemeral=request.ephemeral)
-    if not home.pgdata.exists():
-        make_cluster(home, bin_dir, account, ephemeral=request.ephemeral)
+    ensure_cluster(home, bin_dir, account, ephemeral=request.ephemeral)
     socket_dir = home.make_socket_dir(account)
     reason = ""
     for port in _ports(home, request):

@@ -29,6 +29,11 @@ class FileLock:
         self._fd = fd
         return True
 
+    def fileno(self) -> int:
+        if self._fd is None:
+            raise ValueError(f"the lock on {self.path} is not held")
+        return self._fd
+
     def is_current(self) -> bool:
         """False when the file that we hold is no longer the one at this path."""
         try:

@@ -29,7 +29,7 @@ class PidFile:
 
 class Answer(enum.Enum):
     READY = "ready"
-    BUSY = "busy"  # alive, but starting, recovering or stopping
+    BUSY = "busy"  # alive, but starting, recovering (even if it lets readers in) or stopping
     SILENT = "silent"
 
 
@@ -93,12 +93,15 @@ def ask(socket_dir: Path, port: int, pgdata: Path) -> Answer:
     """Whether the server at this socket is up, and is the one that serves `pgdata`."""
     try:
         with connect(socket_dir, port) as connection:
-            row = connection.execute("show data_directory").fetchone()
+            row = connection.execute(
+                "select pg_catalog.current_setting('data_directory'), pg_catalog.pg_is_in_recovery()"
+            ).fetchone()
     except psycopg.OperationalError as error:
         # libpq gives connection failures no SQLSTATE; the server's messages are in English by our settings.
         return Answer.BUSY if "the database system is" in str(error) else Answer.SILENT
-    same = row is not None and os.path.realpath(str(row[0])) == os.path.realpath(pgdata)
-    return Answer.READY if same else Answer.SILENT
+    if row is None or os.path.realpath(str(row[0])) != os.path.realpath(pgdata):
+        return Answer.SILENT
+    return Answer.BUSY if row[1] else Answer.READY
 
 
 def end_postmaster(pgdata: Path, patience: float) -> None:

@@ -60,7 +60,7 @@ create table windlass_data.role_tenant (
 );
 
 -- The tenant that the session is bound to, or null.  A session with two different bindings (its login and
--- the role it switched to) belongs to neither: it gets the nil id, which no tenant has.
+-- the role it switched to) belongs to neither: it gets an id that nothing has (the nil id is the installation's).
 create function windlass_data.bound_tenant() returns uuid
 language plpgsql stable parallel restricted security definer
 set search_path = pg_catalog, pg_temp
@@ -71,7 +71,7 @@ declare
     from windlass_data.role_tenant as r
     where r.role_name in (session_user, current_setting('role', true)::name));
 begin
-  return case when cardinality(v_tenants) > 1 then '00000000-0000-0000-0000-000000000000' else v_tenants[1] end;
+  return case when cardinality(v_tenants) > 1 then 'ffffffff-ffff-ffff-ffff-ffffffffffff' else v_tenants[1] end;
 end
 $$;
 comment on function windlass_data.bound_tenant() is 'The tenant this session is bound to, or null when it is free to name one.';

@@ -1,8 +1,8 @@
 -- The audit of a tenant, or of the installation (p_tenant the nil id), a page at a time, newest first: what was done,
 -- and how each job ended, as job.succeeded, job.dead, job.canceled or job.skipped.
 --
--- Ends are read from the attempts and jobs and stand in the order of their jobs' ids, events in that of their own.
--- A page is bounded work and pages as list_jobs does.
+-- Ends are read from attempts and jobs, not stored twice: they stand in the order of their jobs' ids, events in that
+-- of their own.  Pages go on as those of list_jobs do.
 -- definer: owner
 -- grant: operator, reader
 create function windlass.list_events(
@@ -15,11 +15,13 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_before text := windlass._enter_tenant(p_tenant);
-  v_at uuid := coalesce(substr(p_cursor, 3), 'ffffffff-ffff-ffff-ffff-ffffffffffff');
 begin
   perform windlass._check_page(p_limit, p_cursor, 'i');
+  perform windlass._hold_days();
   return query
-  select ...
+  select p.* from windlass._page_of_events(
+    p_tenant, p_actor, p_actions, p_from, p_to, p_limit,
+    coalesce(substr(p_cursor, 3)::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')) as p;
   perform set_config('windlass.tenant_id', v_before, true);
 end
 $$;

@@ -11,16 +11,17 @@ language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_only uuid := windlass._confine(p_tenant);
+  v_bound uuid := windlass_data.bound_tenant();
   v_gate windlass_data.gate;
 begin
-  if p_gate is not null and (p_tenant, p_queue, p_kind, p_node) is distinct from (null::uuid, null::text, null::text, null::text) then
+  perform windlass._confine(p_tenant);
+  if p_gate is not null and num_nonnulls(p_tenant, p_queue, p_kind, p_node) > 0 then
     raise exception 'a gate is cleared by its id or by its scope, not by both' using errcode = 'WL007';
   end if;
   delete from windlass_data.gate as g
   where case when p_gate is not null then g.id = p_gate
              else (g.tenant_id, g.queue, g.kind, g.node) is not distinct from (p_tenant, p_queue, p_kind, p_node) end
-    and (windlass_data.bound_tenant() is null or g.tenant_id = windlass_data.bound_tenant())
+    and (v_bound is null or g.tenant_id = v_bound)
   returning g.* into v_gate;
   if not found then
     raise exception 'there is no such gate' using errcode = 'WL001';
@@ -29,8 +30,8 @@ begin
     select distinct w.queue from windlass_data.waiting as w where v_gate.queue is null or w.queue = v_gate.queue));
   perform windlass._record(
     coalesce(v_gate.tenant_id, '00000000-0000-0000-0000-000000000000'), 'gate.clear', null, p_reason, p_actor,
-    jsonb_build_object(
-      'gate', v_gate.id, 'queue', v_gate.queue, 'kind', v_gate.kind, 'node', v_gate.node, 'held_since', v_gate.created_at));
+    jsonb_build_object('gate', v_gate.id, 'queue', v_gate.queue, 'kind', v_gate.kind, 'node', v_gate.node,
+                       'held_since', v_gate.created_at));
   return v_gate.id;
 end
 $$;

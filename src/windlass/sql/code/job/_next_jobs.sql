@@ -1,11 +1,11 @@
 -- The next slice of a listing, before its filters: ids, each with the cursor behind it.
 --
--- Waiting jobs alone are listed as the claim sees them; everything else newest first, from the places where the
--- asked states lie together, or from all jobs where one of them has no such place.
+-- Waiting jobs alone (the source `line`) come as the claim sees them, with what their shown state depends on;
+-- everything else newest first.
 -- definer: none
 create function windlass._next_jobs(
   p_tenant uuid, p_sources text[], p_lanes integer[], p_correlation_id text, p_cursor text, p_limit integer)
-returns table (id uuid, cursor text, place bigint)
+returns table (id uuid, cursor text, counted integer, run_at timestamptz, place bigint)
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -14,7 +14,7 @@ begin
     return query select n.* from windlass._jobs_in_line(p_lanes, p_cursor, p_limit) with ordinality as n;
   else
     return query
-    select n.id, 'i.' || n.id, row_number() over (order by n.id desc)
+    select n.id, 'i.' || n.id, null::integer, null::timestamptz, row_number() over (order by n.id desc)
     from (
       select n.id
       from unnest(p_sources) as s(source)

@@ -11,37 +11,31 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_by_state boolean := p_sources && array['all', 'correlated', 'line'] and p_states is not null
-                        and not (p_sources = array['line'] and 'queued' = any (p_states));
-  v_by_job boolean := p_lanes is not null or p_created_from is not null or p_created_to is not null;
-  v_slice integer := case when v_by_state or v_by_job then greatest(p_limit, 1000) else p_limit end;
-  v_cursor text := p_cursor;
-  v_kept uuid[];
+  -- What the sources have not seen to already.
+  v_line boolean := p_sources = array['line'];
+  v_shown text[] := case when v_line and 'queued' <> all (p_states) then p_states end;
+  v_states text[] := case when p_sources && array['all', 'correlated'] then p_states end;
+  v_lanes integer[] := case when not v_line then p_lanes end;
+  v_slice integer := case when num_nonnulls(v_shown, v_states, v_lanes, p_created_from, p_created_to) > 0
+                          then greatest(p_limit, 1000) else p_limit end;
+  v_cursor text := case when v_shown = array['scheduled'] and p_cursor is null
+                        then 's.ffffffff-ffff-ffff-ffff-ffffffffffff' else p_cursor end;
   v_next record;
+  v_kept uuid[];
   v_seen integer := 0;
   v_found integer := 0;
 begin
   loop
     select array_agg(n.id order by n.place) as ids, array_agg(n.cursor order by n.place) as cursors,
+           array_agg(n.id) filter (
+             where v_shown is null or windlass._shown_state('queued', n.counted, n.run_at) = any (v_shown)) as kept,
            count(*)::integer as size
     into v_next
     from windlass._next_jobs(p_tenant, p_sources, p_lanes, p_correlation_id, v_cursor, v_slice) as n;
     exit when v_next.size = 0;
 
-    v_kept := v_next.ids;
-    if v_by_job then
-      v_kept := array(
-        select j.id from windlass_data.job as j
-        where j.tenant_id = p_tenant and j.id = any (v_kept)
-          and (p_lanes is null or j.lane_id = any (p_lanes))
-          and (p_created_from is null or j.created_at >= p_created_from)
-          and (p_created_to is null or j.created_at < p_created_to));
-    end if;
-    if v_by_state and cardinality(v_kept) > 0 then
-      v_kept := array(
-        select d.id from windlass._describe_jobs(p_tenant, v_kept) as d
-        where d.state = any (p_states) or windlass._shown_state(d.state, d.counted, d.run_at) = any (p_states));
-    end if;
+    v_kept := windlass._keep_jobs(
+      p_tenant, coalesce(v_next.kept, '{}'), v_states, v_lanes, p_created_from, p_created_to);
     return query
     select n.id, n.cursor
     from unnest(v_next.ids, v_next.cursors) with ordinality as n(id, cursor, place)

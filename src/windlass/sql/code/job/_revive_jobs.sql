@@ -1,13 +1,17 @@
--- Put dead jobs back into line, with all their attempts before them.  The caller holds their last attempts and
--- their job rows.
+-- Put dead jobs back into line, with all their attempts before them, and wake those who wait.  The caller holds their
+-- last attempts and their job rows.
 --
 -- Their last attempt no longer ends them; when and why they had died is kept in the event.
 -- definer: none
 create function windlass._revive_jobs(
   p_tenant uuid, p_jobs uuid[], p_max_attempts integer, p_reason text, p_actor text) returns void
-language sql volatile
+language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_now timestamptz := windlass_data.clock();
+  v_lanes integer[];
+begin
   with revived as (
     update windlass_data.attempt as a
     set ends = null
@@ -20,16 +24,22 @@ as $$
     update windlass_data.job as j
     set seq = p.seq, max_attempts = coalesce(p_max_attempts, j.max_attempts)
     from placed as p
-    where j.tenant_id = p_tenant and j.id = p.job_id
+    where j.tenant_id = p_tenant and j.id = any (p_jobs) and j.id = p.job_id
     returning j.id, j.lane_id
   ), lined_up as (
     insert into windlass_data.ready (lane_id, seq, tenant_id, job_id, version, counted)
     select m.lane_id, p.seq, p_tenant, p.job_id, p.version, 0
     from placed as p
     join moved as m on m.id = p.job_id
+  ), recorded as (
+    insert into windlass_data.event (tenant_id, at, actor, action, job_id, reason, details)
+    select p_tenant, v_now, windlass._actor(p_actor), 'job.redrive', p.job_id, p_reason, jsonb_build_object(
+             'died_at', p.finished_at, 'version', p.version, 'counted', p.counted, 'error', p.error -> 'type')
+    from placed as p
   )
-  select count(windlass._record(p_tenant, 'job.redrive', p.job_id, p_reason, p_actor, jsonb_build_object(
-    'died_at', p.finished_at, 'version', p.version, 'counted', p.counted, 'error', p.error -> 'type')))
-  from placed as p
+  select array_agg(distinct m.lane_id) into v_lanes from moved as m;
+  perform windlass._wake(array(
+    select distinct l.queue from windlass_data.lane as l where l.id = any (v_lanes)));
+end
 $$;
 comment on function windlass._revive_jobs is 'Put dead jobs back into line.';

@@ -15,6 +15,7 @@ declare
   v_before text := windlass._enter_tenant(p_tenant);
 begin
   perform windlass._check_page(p_limit, null, '');
+  perform windlass._hold_days();
   return query
   select t.* from windlass._attempts_of(p_tenant, p_job, coalesce(p_before, 2147483647), p_limit) as t
   order by t.number;

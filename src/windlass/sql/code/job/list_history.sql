@@ -13,6 +13,7 @@ declare
   v_before text := windlass._enter_tenant(p_tenant);
 begin
   perform windlass._check_page(p_limit, null, '');
+  perform windlass._hold_days();
   return query
   select f.at, f.what, f.actor, nullif(f.attempt, 0), f.reason, nullif(jsonb_strip_nulls(f.details), '{}')
   from windlass._facts_of(p_tenant, p_job, p_limit) as f

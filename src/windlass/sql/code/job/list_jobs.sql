@@ -31,6 +31,7 @@ begin
       where l.tenant_id = p_tenant
         and (p_queues is null or l.queue = any (p_queues)) and (p_kinds is null or l.kind = any (p_kinds)));
   end if;
+  perform windlass._hold_days();
   if v_lanes is null or cardinality(v_lanes) > 0 then
     return query
     with page as materialized (

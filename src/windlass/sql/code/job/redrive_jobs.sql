@@ -15,48 +15,38 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_before text := windlass._enter_tenant(p_tenant);
-  v_ids uuid[];
-  v_odd record;
+  v_ids uuid[] := p_jobs;
 begin
   if p_limit is null or p_limit not between 1 and 10000 then
     raise exception 'a redrive takes 1 to 10000 jobs' using errcode = 'WL007';
   elsif cardinality(p_jobs) > p_limit then
     raise exception '% jobs are named, and the limit is %', cardinality(p_jobs), p_limit using errcode = 'WL007';
+  elsif p_jobs is not null and num_nonnulls(p_kinds, p_queues, p_error_like, p_finished_from, p_finished_to) > 0 then
+    raise exception 'jobs are redriven by name or by filter, not by both' using errcode = 'WL007';
   elsif p_max_attempts not between 1 and 32767 then
     raise exception 'max_attempts must be from 1 to 32767' using errcode = 'WL007';
   elsif p_error_like ~ '(^|[^\\])(\\\\)*\\$' then
     raise exception 'the pattern for the error ends in an escape' using errcode = 'WL007';
   end if;
+  perform windlass._hold_days();
+  if p_jobs is null then
+    v_ids := array(
+      select d from windlass._dead_jobs(p_kinds, p_queues, p_error_like, p_finished_from, p_finished_to, p_limit) as d);
+  end if;
   if not p_dry_run then
-    v_ids := coalesce(p_jobs, array(
-      select d.job_id from windlass._dead_jobs(
-        null, p_kinds, p_queues, p_error_like, p_finished_from, p_finished_to, p_limit) as d));
-    perform from windlass_data.attempt as a
-    where a.tenant_id = p_tenant and a.job_id = any (v_ids) and a.ends = 'dead' order by a.job_id for no key update;
-    perform from windlass_data.job as j
-    where j.tenant_id = p_tenant and j.id = any (v_ids) order by j.id for no key update;
+    perform windlass._lock_dead_jobs(p_tenant, v_ids);
   end if;
-  select n.id, d.state into v_odd
-  from unnest(p_jobs) as n(id)
-  left join windlass._describe_jobs(p_tenant, p_jobs) as d on d.id = n.id
-  where d.state is distinct from 'dead'
-  limit 1;
-  if found and v_odd.state is null then
-    raise exception 'there is no job %', v_odd.id using errcode = 'WL001';
-  elsif found then
-    raise exception 'job % is %, and only dead jobs are redriven', v_odd.id, v_odd.state using errcode = 'WL004';
-  end if;
+  perform windlass._check_dead(p_tenant, p_jobs);
 
-  v_ids := array(
-    select d.job_id from windlass._dead_jobs(
-      coalesce(v_ids, p_jobs), p_kinds, p_queues, p_error_like, p_finished_from, p_finished_to, p_limit) as d);
   return query
-  select d.* from windlass._dead_jobs(v_ids, null, null, null, null, null, p_limit) as d;
+  select a.job_id, l.kind, l.queue, a.finished_at, a.error
+  from windlass_data.attempt as a
+  join windlass_data.job as j on j.tenant_id = a.tenant_id and j.id = a.job_id
+  join windlass_data.lane as l on l.id = j.lane_id
+  where a.tenant_id = p_tenant and a.job_id = any (v_ids) and a.ends = 'dead'
+  order by a.job_id;
   if not p_dry_run then
     perform windlass._revive_jobs(p_tenant, v_ids, p_max_attempts, p_reason, p_actor);
-    perform windlass._wake(array(
-      select distinct l.queue from windlass_data.job as j join windlass_data.lane as l on l.id = j.lane_id
-      where j.tenant_id = p_tenant and j.id = any (v_ids)));
   end if;
   perform set_config('windlass.tenant_id', v_before, true);
 end

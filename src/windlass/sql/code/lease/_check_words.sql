@@ -14,8 +14,8 @@ begin
   elsif coalesce(cardinality(p_texts), cardinality(p_jobs)) <> cardinality(p_jobs)
      or coalesce(cardinality(p_costs), cardinality(p_jobs)) <> cardinality(p_jobs) then
     raise exception 'every job needs its own result, error and cost, or none has one' using errcode = 'WL007';
-  elsif exists (select from unnest(p_costs) as c where c < 0) then
-    raise exception 'a cost is not negative' using errcode = 'WL007';
+  elsif exists (select from unnest(p_costs) as c where c not between 0 and 1000000000000) then
+    raise exception 'a cost is from 0 to 10^12 cents' using errcode = 'WL007';
   end if;
   if p_texts is not null then
     select max(pg_column_size(t)) into v_size from unnest(p_texts) as t;

@@ -3,7 +3,8 @@
 --
 -- A word counts only with the token of a lease that holds the job and while the attempt (job, version) is not
 -- yet written; its primary key settles every race, job by job.  A refused word changes nothing and comes back as
--- lease_lost.  Locks in this order: lease, attempt, job, then the line.
+-- lease_lost, and so does a second word about the same attempt.  Locks in this order: lease, job, attempt, then the
+-- line.  The jobs are locked before anything is judged, so that a cancel is seen or waits.
 -- definer: none
 create function windlass._end_attempts(
   p_tokens uuid[], p_jobs uuid[], p_outcomes windlass_data.outcome[], p_errors jsonb[], p_delays double precision[],
@@ -16,6 +17,15 @@ declare
   v_now timestamptz := windlass_data.clock();
 begin
   perform windlass._lock_leases(p_tokens);
+  perform from (
+    select h.tenant_id, h.job_id
+    from unnest(p_tokens, p_jobs) as s(token, job_id)
+    join windlass._held_jobs(p_tokens) as h on h.token = s.token and h.job_id = s.job_id
+    order by h.tenant_id, h.job_id
+  ) as h
+  cross join lateral (
+    select from windlass_data.job as j where j.tenant_id = h.tenant_id and j.id = h.job_id for no key update
+  ) as locked;
   return query
   with said as materialized (
     select s.* from unnest(p_tokens, p_jobs, p_outcomes, p_errors, p_delays, p_costs) with ordinality
@@ -28,7 +38,7 @@ begin
            case when s.outcome in ('failed', 'timed_out')
                 then coalesce(s.delay, windlass._retry_delay(j.retry, c.counted, random()))
                 else coalesce(s.delay, 0) end as wait
-    from said as s
+    from (select distinct on (s.token, s.job_id) s.* from said as s order by s.token, s.job_id, s.place) as s
     join windlass._held_jobs(p_tokens) as h on h.token = s.token and h.job_id = s.job_id
     cross join lateral (
       select j.max_attempts, j.retry from windlass_data.job as j

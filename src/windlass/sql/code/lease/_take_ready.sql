@@ -19,7 +19,7 @@ declare
   v_share integer;
 begin
   select array_agg(o.lane_id), array_agg(o.priority), array_agg(o.flow), array_agg(gen_random_uuid()),
-         ceil(2.0 * p_limit / count(distinct o.flow))
+         ceil(2.0 * p_limit / greatest(count(distinct o.flow), 1))
   into v_lanes, v_priorities, v_flows, v_tokens, v_share
   from windlass._open_lanes(p_node, p_queues, p_kinds) as o
   cross join lateral (select from windlass_data.ready as r where r.lane_id = o.lane_id limit 1) as busy;

@@ -24,14 +24,16 @@ set enable_seqscan = off
 as $$
 declare
   v_now timestamptz := windlass_data.clock();
-  v_lease interval := make_interval(secs => p_lease_seconds);
+  v_lease interval;
   v_count integer;
 begin
-  if p_node is null or p_queues is null or coalesce(p_limit, 0) < 1 or p_limit > 10000 then
+  if p_node is null or p_queues is null or array_position(p_queues, null) is not null
+     or coalesce(p_limit, 0) < 1 or p_limit > 10000 then
     raise exception 'a claim needs a node, its queues and a limit from 1 to 10000' using errcode = 'WL007';
   elsif p_lease_seconds is null or not p_lease_seconds between 0.1 and 86400 then
     raise exception 'a lease lasts from 0.1 seconds to a day' using errcode = 'WL007';
   end if;
+  v_lease := make_interval(secs => p_lease_seconds);
   perform windlass._promote_jobs(greatest(p_limit, 100));
   for v_round in 1..2 loop
     return query

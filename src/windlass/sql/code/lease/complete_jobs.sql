@@ -21,6 +21,8 @@ begin
   perform windlass._check_words(p_tokens, p_jobs, p_results, p_costs);
   if not coalesce(p_states, '{}') <@ array['succeeded', 'skipped'] then
     raise exception 'a completed job is succeeded or skipped' using errcode = 'WL007';
+  elsif cardinality(p_states) <> cardinality(p_jobs) or cardinality(p_tenants) <> cardinality(p_jobs) then
+    raise exception 'every job needs its own state and tenant, or none has one' using errcode = 'WL007';
   end if;
   perform windlass._lock_leases(p_tokens);
   with said as materialized (

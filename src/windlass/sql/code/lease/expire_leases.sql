@@ -13,15 +13,19 @@ set enable_seqscan = off
 as $$
 declare
   v_now timestamptz := windlass_data.clock();
+  v_bound uuid := windlass_data.bound_tenant();
   v_leases uuid[];
   v_tokens uuid[];
   v_jobs uuid[];
   v_error jsonb := jsonb_build_object(
     'type', 'LeaseExpired', 'message', 'the lease ran out: the worker died, hung or lost the database');
 begin
+  if p_limit is null or p_limit not between 1 and 10000 then
+    raise exception 'expiry takes 1 to 10000 leases at a time' using errcode = 'WL007';
+  end if;
   v_leases := array(
     select l.id from windlass_data.lease as l
-    where l.expires_at < v_now
+    where l.expires_at < v_now and (v_bound is null or l.tenant_id = v_bound)
     order by l.expires_at
     limit p_limit
     for update skip locked);

@@ -16,6 +16,8 @@ begin
   perform windlass._check_delays(p_delays);
   if not coalesce(p_outcomes, '{}') <@ array['failed', 'timed_out', 'canceled'] then
     raise exception 'a failed attempt is failed, timed_out or canceled' using errcode = 'WL007';
+  elsif cardinality(p_outcomes) <> cardinality(p_jobs) or cardinality(p_delays) <> cardinality(p_jobs) then
+    raise exception 'every job needs its own outcome and delay, or none has one' using errcode = 'WL007';
   end if;
   return query
   select e.* from windlass._end_attempts(

@@ -10,13 +10,14 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$
 declare
-  v_until timestamptz := windlass_data.clock() + make_interval(secs => p_lease_seconds);
+  v_until timestamptz;
   v_held uuid[];
 begin
   if p_tokens is null or p_lease_seconds is null or not p_lease_seconds between 0.1 and 86400 then
     raise exception 'a renewal needs tokens, and a lease lasts from 0.1 seconds to a day' using errcode = 'WL007';
   end if;
   perform windlass._lock_leases(p_tokens);
+  v_until := windlass_data.clock() + make_interval(secs => p_lease_seconds);
   with renewed as (
     update windlass_data.lease as l
     set expires_at = v_until
@@ -31,7 +32,11 @@ begin
   return query
   select h.token, h.job_id, 'cancel_requested'
   from windlass_data.cancel_request as r
-  join windlass._held_jobs(v_held) as h on h.tenant_id = r.tenant_id and h.job_id = r.job_id;
+  join windlass._held_jobs(v_held) as h on h.tenant_id = r.tenant_id and h.job_id = r.job_id
+  where (
+    select a.outcome from windlass_data.attempt as a
+    where a.tenant_id = h.tenant_id and a.job_id = h.job_id and a.version = h.version
+  ) is null;
 end
 $$;
 comment on function windlass.renew_leases is 'Extend leases; returns the lost ones and the jobs to cancel.';

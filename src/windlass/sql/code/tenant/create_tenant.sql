@@ -13,8 +13,8 @@ declare
   v_other text;
 begin
   perform windlass._require_unbound();
-  if p_slug is null or p_slug !~ '^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$' then
-    raise exception 'a slug has 1 to 63 small letters, digits, _ or -, with a letter or digit at both ends'
+  if p_slug is null or p_slug !~ '^[a-z0-9][a-z0-9_-]{0,99}$' then
+    raise exception 'a slug has 1 to 100 small letters, digits, _ or -, and begins with a letter or digit'
       using errcode = 'WL007';
   elsif length(v_name) not between 1 and 200 then
     raise exception 'the name of a tenant has 1 to 200 characters' using errcode = 'WL007';

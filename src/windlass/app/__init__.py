@@ -1,0 +1,6 @@
+"""An application: typed functions that are jobs, and everything that can be done with them."""
+
+from windlass.app.application import Windlass
+from windlass.app.function import Enqueuer, JobFunction, JobOptions
+
+__all__ = ["Enqueuer", "JobFunction", "JobOptions", "Windlass"]

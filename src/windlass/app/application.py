@@ -1,0 +1,132 @@
+"""The object a program is built around: its kinds of job, and its way to the database."""
+
+import threading
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from windlass.app.function import JobDecorator
+from windlass.client import AsyncClient, SyncClient, TenantName, database_url
+from windlass.errors import InvalidInput
+from windlass.settings import Settings
+from windlass.telemetry import Telemetry
+from windlass.worker.registry import Registry
+from windlass.worker.worker import Worker
+
+__all__ = ["Windlass"]
+
+
+class Windlass:
+    """An application: its kinds of job, and its way to the database.
+
+    Without a URL the database is that of WINDLASS_DATABASE_URL, else an embedded server that runs
+    already.  Nothing is connected before it is used.  `async with` (or `with`) closes what was opened.
+    """
+
+    def __init__(
+        self,
+        database_url: str | None = None,
+        *,
+        settings: Settings | None = None,
+        tenant: TenantName | None = None,
+        actor: str | None = None,
+    ) -> None:
+        if database_url is not None and settings is not None:
+            raise InvalidInput("give either a database URL or settings, and not both")
+        self.registry = Registry()
+        self.job = JobDecorator(self, self.registry)
+        self._database_url = database_url
+        self._settings = settings
+        self._client_options: dict[str, Any] = {
+            "tenant": tenant,
+            "actor": actor,
+            "decode_result": self._decode_result,
+        }
+        self._lock = threading.Lock()
+        self._client: AsyncClient | None = None
+        self._sync: SyncClient | None = None
+
+    @property
+    def settings(self) -> Settings:
+        """The settings given, else those of the environment when they are first needed."""
+        if self._settings is None:
+            self._settings = Settings.from_env(database_url=self._database_url)
+        return self._settings
+
+    @property
+    def client(self) -> AsyncClient:
+        """Everything that can be done with jobs, to be awaited."""
+        with self._lock:
+            if self._client is None:
+                self._client = AsyncClient(self.settings, **self._client_options)
+            return self._client
+
+    @property
+    def sync(self) -> SyncClient:
+        """The same, blocking."""
+        with self._lock:
+            if self._sync is None:
+                self._sync = SyncClient(self.settings, **self._client_options)
+            return self._sync
+
+    def worker(
+        self,
+        *,
+        queues: Sequence[str] | None = None,
+        concurrency: int | None = None,
+        lease_seconds: float | None = None,
+        poll_seconds: float | None = None,
+        grace_seconds: float | None = None,
+        node_name: str | None = None,
+        telemetry: Telemetry | None = None,
+    ) -> Worker:
+        """A worker for these kinds: `async with app.worker() as worker: await worker.run_until_stopped()`.
+
+        What is left out is as in the settings.
+        """
+        settings = self.settings
+        return Worker(
+            database_url(settings),
+            self.registry,
+            queues=settings.queues if queues is None else queues,
+            concurrency=settings.concurrency if concurrency is None else concurrency,
+            lease_seconds=settings.lease_seconds if lease_seconds is None else lease_seconds,
+            poll_seconds=settings.poll_seconds if poll_seconds is None else poll_seconds,
+            grace_seconds=settings.grace_seconds if grace_seconds is None else grace_seconds,
+            node_name=settings.node_name if node_name is None else node_name,
+            pooler=settings.pooler,
+            listen_url=settings.listen_url,
+            telemetry=telemetry,
+            max_result_bytes=settings.max_result_bytes,
+            max_error_bytes=settings.max_error_bytes,
+        )
+
+    def _decode_result(self, kind: str, result: Any) -> Any:
+        return self.registry.get(kind).decode_result(result) if kind in self.registry else result
+
+    async def close(self) -> None:
+        """Close the connections of both clients; used again, they open new ones."""
+        if self._client is not None:
+            await self._client.close()
+        self.close_sync()
+
+    def close_sync(self) -> None:
+        """Close the connections of the blocking client."""
+        if self._sync is not None:
+            self._sync.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close_sync()

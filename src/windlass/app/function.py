@@ -1,0 +1,214 @@
+"""A typed function as a kind of job: called, it is the function; enqueued, it is a job."""
+
+import functools
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, overload
+from uuid import UUID
+
+from windlass.client import AsyncClient, JobHandle, SyncClient, SyncJobHandle, TenantName
+from windlass.errors import InvalidInput
+from windlass.model import NewJob, RetryPolicy, Scope, retry_preset
+from windlass.worker.context import JobContext
+from windlass.worker.registry import Isolation, JobDefinition, Registry
+
+__all__ = ["Clients", "Enqueuer", "JobDecorator", "JobFunction", "JobOptions"]
+
+C = ParamSpec("C")  # how the plain function is called
+V = TypeVar("V")  # what that call gives
+P = ParamSpec("P")  # the payload: the same parameters without the context
+R = TypeVar("R")  # the result
+T = TypeVar("T")
+
+
+class Clients(Protocol):
+    """Where a job function finds its way to the database, when it needs it."""
+
+    @property
+    def client(self) -> AsyncClient: ...
+
+    @property
+    def sync(self) -> SyncClient: ...
+
+
+class JobOptions(TypedDict, total=False):
+    """What an enqueue may say beyond the payload; whatever is left out is as the job's kind has it."""
+
+    tenant: TenantName | None
+    connection: Any
+    id: UUID | None
+    queue: str | None
+    priority: int | None
+    run_at: datetime | None
+    delay: float | timedelta | None
+    key: str | None
+    scope: Scope | None
+    max_attempts: int | None
+    retry: RetryPolicy | str | None
+    timeout: float | timedelta | None
+    trace_id: str | None
+    correlation_id: str | None
+
+
+class Enqueuer(Generic[P, R]):
+    """Enqueues jobs of one kind, with the options collected so far."""
+
+    def __init__(self, clients: Clients, definition: JobDefinition, options: JobOptions) -> None:
+        self._clients = clients
+        self._options = options
+        self.definition = definition
+
+    def options(self, **options: Unpack[JobOptions]) -> "Enqueuer[P, R]":
+        """The same kind with other options: `send.options(delay=60, connection=conn).enqueue(...)`."""
+        if unknown := set(options) - set(JobOptions.__annotations__):
+            known = ", ".join(JobOptions.__annotations__)
+            raise InvalidInput(f"there is no option {min(unknown)!r}; there are {known}")
+        return Enqueuer(self._clients, self.definition, {**self._options, **options})
+
+    def new(self, *args: P.args, **kwargs: P.kwargs) -> NewJob:
+        """The job that an enqueue would send, checked; `enqueue_jobs` of a client takes many such."""
+        return self._describe(self.definition.encode_payload(*args, **kwargs))
+
+    async def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> JobHandle[R]:
+        """Enqueue one job with this payload."""
+        return await self._client.enqueue(self.new(*args, **kwargs), tenant=self._options.get("tenant"))
+
+    def enqueue_sync(self, *args: P.args, **kwargs: P.kwargs) -> SyncJobHandle[R]:
+        """Enqueue one job with this payload, blocking."""
+        return self._sync.enqueue(self.new(*args, **kwargs), tenant=self._options.get("tenant"))
+
+    async def enqueue_many(self, payloads: Iterable[Any]) -> list[JobHandle[R]]:
+        """Enqueue a job for each payload, all or none.
+
+        A payload is the handler's model (or a dict of its fields), a dict of its parameters, a tuple of
+        them in order, or the only one.
+        """
+        return await self._client.enqueue_jobs(self._many(payloads), tenant=self._options.get("tenant"))
+
+    def enqueue_many_sync(self, payloads: Iterable[Any]) -> list[SyncJobHandle[R]]:
+        """Enqueue a job for each payload, all or none, blocking."""
+        return self._sync.enqueue_jobs(self._many(payloads), tenant=self._options.get("tenant"))
+
+    @property
+    def _client(self) -> AsyncClient:
+        connection = self._options.get("connection")
+        return self._clients.client if connection is None else self._clients.client.using(connection)
+
+    @property
+    def _sync(self) -> SyncClient:
+        connection = self._options.get("connection")
+        return self._clients.sync if connection is None else self._clients.sync.using(connection)
+
+    def _many(self, payloads: Iterable[Any]) -> list[NewJob]:
+        for name in ("id", "key"):
+            if self._options.get(name) is not None:
+                raise InvalidInput(
+                    f"one {name} cannot serve many jobs: make each with .options({name}=...).new(...)"
+                )
+        return [self._describe(self._encode(payload)) for payload in payloads]
+
+    def _encode(self, payload: Any) -> Any:
+        if self.definition.payload_type is None and isinstance(payload, Mapping):
+            return self.definition.encode_payload(**payload)
+        arguments = payload if isinstance(payload, tuple) else (payload,)
+        return self.definition.encode_payload(*arguments)
+
+    def _describe(self, payload: Any) -> NewJob:
+        kind, said = self.definition, self._options
+        retry = said.get("retry")
+        policy = retry_preset(retry) if isinstance(retry, str) else retry or kind.retry
+        attempts = said.get("max_attempts")
+        return NewJob(
+            kind=kind.kind,
+            payload=payload,
+            id=said.get("id"),
+            queue=_or(said.get("queue"), kind.queue),
+            priority=_or(said.get("priority"), kind.priority),
+            run_at=said.get("run_at"),
+            delay=said.get("delay"),
+            key=said.get("key"),
+            scope=_or(said.get("scope"), "forever"),
+            max_attempts=policy.max_attempts if attempts is None else attempts,
+            retry=_unless_default(policy),
+            timeout=_or(said.get("timeout"), kind.timeout),
+            trace_id=said.get("trace_id"),
+            correlation_id=said.get("correlation_id"),
+        )
+
+
+class JobFunction(Enqueuer[P, R], Generic[C, V, P, R]):
+    """A typed function that is also a kind of job; called, it is the plain function."""
+
+    def __init__(self, clients: Clients, definition: JobDefinition) -> None:
+        super().__init__(clients, definition, {})
+        functools.update_wrapper(self, definition.handler)
+
+    def __call__(self, *args: C.args, **kwargs: C.kwargs) -> V:
+        value: V = self.definition.handler(*args, **kwargs)
+        return value
+
+    def __repr__(self) -> str:
+        return f"<job {self.definition.kind}>"
+
+
+class JobDecorator:
+    """Makes typed functions kinds of job: `@app.job`, or `@app.job(queue="mail", timeout=30)`.
+
+    The kind is the function's name unless one is given.  A first parameter `ctx: JobContext` gets the
+    job's context; the others, or the one model, are the payload.
+    """
+
+    def __init__(self, clients: Clients, registry: Registry, **options: Any) -> None:
+        self._clients = clients
+        self._registry = registry
+        self._options = options
+
+    @overload
+    def __call__(
+        self, function: Callable[Concatenate[JobContext, P], Coroutine[Any, Any, R]], /
+    ) -> JobFunction[Concatenate[JobContext, P], Coroutine[Any, Any, R], P, R]: ...
+
+    @overload
+    def __call__(
+        self, function: Callable[P, Coroutine[Any, Any, R]], /
+    ) -> JobFunction[P, Coroutine[Any, Any, R], P, R]: ...
+
+    @overload
+    def __call__(
+        self, function: Callable[Concatenate[JobContext, P], R], /
+    ) -> JobFunction[Concatenate[JobContext, P], R, P, R]: ...
+
+    @overload
+    def __call__(self, function: Callable[P, R], /) -> JobFunction[P, R, P, R]: ...
+
+    @overload
+    def __call__(
+        self,
+        /,
+        *,
+        kind: str | None = None,
+        queue: str = "default",
+        priority: int = 0,
+        max_attempts: int | None = None,
+        retry: RetryPolicy | str | None = None,
+        timeout: float | None = None,
+        isolation: Isolation = "auto",
+    ) -> "JobDecorator": ...
+
+    def __call__(self, function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+        said = {**self._options, **options}
+        if function is None:
+            return JobDecorator(self._clients, self._registry, **said)
+        definition = self._registry.add(JobDefinition.from_function(function, **said))
+        return JobFunction(self._clients, definition)
+
+
+def _or(said: T | None, default: T) -> T:
+    return default if said is None else said
+
+
+def _unless_default(policy: RetryPolicy) -> RetryPolicy | None:
+    """None for the default delays, which the database knows without being told."""
+    default = RetryPolicy()
+    return None if replace(policy, max_attempts=default.max_attempts) == default else policy

@@ -1,0 +1,20 @@
+"""Enqueue, wait, cancel, redrive, get, list, history: from any program, with or without a worker in it."""
+
+from windlass.client.core import TenantName
+from windlass.client.effects import Operation, Pause, run_effects, run_effects_async
+from windlass.client.faces import AsyncClient, SyncClient
+from windlass.client.handle import JobHandle, SyncJobHandle
+from windlass.client.locate import database_url
+
+__all__ = [
+    "AsyncClient",
+    "JobHandle",
+    "Operation",
+    "Pause",
+    "SyncClient",
+    "SyncJobHandle",
+    "TenantName",
+    "database_url",
+    "run_effects",
+    "run_effects_async",
+]

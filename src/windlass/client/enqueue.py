@@ -1,0 +1,153 @@
+"""How jobs get in: one or many, on our own connections or inside a caller's transaction."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any, Generic, TypeVar
+from uuid import UUID
+
+from windlass.client.core import Core, Settled, TenantName, as_id
+from windlass.client.effects import Operation, Together
+from windlass.db import rpc_client
+from windlass.db.rpc_client import Enqueued
+from windlass.errors import NotFound
+from windlass.model import NewJob, RetryPolicy, Scope, retry_preset, uuid7
+from windlass.telemetry import current_job
+
+__all__ = ["EnqueueOperations"]
+
+H = TypeVar("H")
+
+CHUNK_JOBS = 5_000
+CHUNK_BYTES = 32 * 1024 * 1024
+
+
+class EnqueueOperations(Core, Generic[H]):
+    """H is what an enqueue gives its caller to hold."""
+
+    def __init__(self, settled: Settled, make_handle: Callable[[UUID, UUID, bool], H]) -> None:
+        super().__init__(settled)
+        self._make_handle = make_handle
+
+    def enqueue_job(
+        self,
+        kind: str,
+        payload: Any = None,
+        *,
+        tenant: TenantName | None = None,
+        queue: str = "default",
+        priority: int = 0,
+        run_at: datetime | None = None,
+        delay: float | timedelta | None = None,
+        key: str | None = None,
+        scope: Scope = "forever",
+        max_attempts: int | None = None,
+        retry: RetryPolicy | str | None = None,
+        timeout: float | timedelta | None = None,
+        trace_id: str | None = None,
+        correlation_id: str | None = None,
+        id: UUID | None = None,
+    ) -> Operation[H]:
+        """Enqueue a job by the name of its kind: for producers that do not have the handler's code."""
+        job = NewJob(
+            kind=kind,
+            payload={} if payload is None else payload,
+            id=id,
+            queue=queue,
+            priority=priority,
+            run_at=run_at,
+            delay=delay,
+            key=key,
+            scope=scope,
+            max_attempts=max_attempts,
+            retry=retry_preset(retry) if isinstance(retry, str) else retry,
+            timeout=timeout,
+            trace_id=trace_id,
+            correlation_id=correlation_id,
+        )
+        return self.enqueue(job, tenant=tenant)
+
+    def enqueue(self, job: NewJob, *, tenant: TenantName | None = None) -> Operation[H]:
+        """Enqueue one job.
+
+        A duplicate (same idempotency key, same payload) gives the job that is there, not `created`;
+        the same key with another payload is an IdempotencyConflict.
+        """
+        tenant_id = yield from self._tenant(tenant)
+        (ready,) = yield from self._completed([job])
+        payload = ready.encode_payload(self.settled.max_payload_bytes)
+        try:
+            answer = yield from self._safely(rpc_client.enqueue_job(tenant_id, ready, payload))
+        except NotFound:
+            self._forget_tenant(tenant)
+            raise
+        return self._handle(tenant_id, job, ready, answer)
+
+    def enqueue_jobs(self, jobs: Iterable[NewJob], *, tenant: TenantName | None = None) -> Operation[list[H]]:
+        """Enqueue many jobs, of one kind or several: all of them or none, one handle each in their order."""
+        given = list(jobs)
+        if not given:
+            return []
+        tenant_id = yield from self._tenant(tenant)
+        ready = yield from self._completed(given)
+        limit = self.settled.max_payload_bytes
+        texts = [job.to_json(job.encode_payload(limit)) for job in ready]
+        # Split only where we hold the parts together: a caller's connection may commit each statement.
+        chunks = list(_chunks(texts)) if self.settled.own_connection else [texts]
+        calls = tuple(rpc_client.enqueue_jobs(tenant_id, chunk) for chunk in chunks)
+        try:
+            answers = yield from self._safely_any(Together(calls) if len(calls) > 1 else calls[0])
+        except NotFound:
+            self._forget_tenant(tenant)
+            raise
+        flat: list[Enqueued] = [one for part in answers for one in part] if len(calls) > 1 else answers
+        return [self._handle(tenant_id, *one) for one in zip(given, ready, flat, strict=True)]
+
+    def _completed(self, jobs: Sequence[NewJob]) -> Operation[list[NewJob]]:
+        """The jobs as they are sent: with an id of their own, so that an enqueue can be said twice.
+
+        A job enqueued by a handler carries on the trace and the correlation of the handler's job.
+        """
+        now: datetime | None = None
+        if any(job.delay is not None for job in jobs):
+            now = yield from self._safely(rpc_client.clock())
+        running = current_job()
+        return [
+            replace(
+                job,
+                id=uuid7() if job.id is None else job.id,
+                run_at=job.run_at if now is None else _due(job, now),
+                delay=None,
+                trace_id=running.trace_id if running and job.trace_id is None else job.trace_id,
+                correlation_id=(
+                    running.correlation_id if running and job.correlation_id is None else job.correlation_id
+                ),
+            )
+            for job in jobs
+        ]
+
+    def _handle(self, tenant_id: UUID, given: NewJob, sent: NewJob, answer: Enqueued) -> H:
+        # An id made here is nobody else's: if the job was there already, it is from our own first try.
+        created = answer.created or (given.id is None and answer.job_id == sent.id)
+        return self._make_handle(answer.job_id, tenant_id, created)
+
+    def handle(self, job_id: UUID | str, *, tenant: TenantName | None = None) -> Operation[H]:
+        """A handle on a job enqueued earlier or elsewhere; nobody looks whether it exists."""
+        tenant_id = yield from self._tenant(tenant)
+        return self._make_handle(as_id(job_id), tenant_id, False)
+
+
+def _due(job: NewJob, now: datetime) -> datetime | None:
+    return job.run_at if job.delay_seconds is None else now + timedelta(seconds=job.delay_seconds)
+
+
+def _chunks(texts: Sequence[str]) -> Iterator[list[str]]:
+    chunk: list[str] = []
+    size = 0
+    for text in texts:
+        if chunk and (len(chunk) == CHUNK_JOBS or size + len(text) > CHUNK_BYTES):
+            yield chunk
+            chunk, size = [], 0
+        chunk.append(text)
+        size += len(text)
+    yield chunk

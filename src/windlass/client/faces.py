@@ -1,0 +1,212 @@
+"""The two faces of a client: one to await, one that blocks.  What they do is written once, elsewhere."""
+
+import copy
+from collections.abc import Callable
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
+from uuid import UUID
+
+from windlass.client.carriers import AsyncForeignCarrier, AsyncPoolCarrier, ForeignCarrier, PoolCarrier
+from windlass.client.core import Settled, TenantName
+from windlass.client.effects import (
+    Operation,
+    asynchronous,
+    iterating,
+    iterating_async,
+    run_effects,
+    run_effects_async,
+    synchronous,
+)
+from windlass.client.enqueue import EnqueueOperations
+from windlass.client.handle import JobHandle, SyncJobHandle
+from windlass.client.installation import InstallationOperations
+from windlass.client.jobs import JobOperations
+from windlass.model import Job
+from windlass.settings import Settings
+
+__all__ = ["AsyncClient", "SyncClient"]
+
+H = TypeVar("H")
+T = TypeVar("T")
+
+PATIENCE_SECONDS = 30.0
+POOL_SIZE = 4
+
+
+class Operations(EnqueueOperations[H], JobOperations, InstallationOperations, Generic[H]):
+    """Everything that a client can do."""
+
+
+_AsyncClient = Operations[JobHandle[Any]]
+
+
+class AsyncClient:
+    """For code on an event loop.  Its pool opens when it is first used; `async with` closes it."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        tenant: TenantName | None = None,
+        actor: str | None = None,
+        patience: float = PATIENCE_SECONDS,
+        pool_size: int = POOL_SIZE,
+        decode_result: Callable[[str, Any], Any] | None = None,
+    ) -> None:
+        settled = _settle(settings, tenant, actor, patience, decode_result)
+        self._carrier: AsyncPoolCarrier | AsyncForeignCarrier = AsyncPoolCarrier(
+            settings, size=pool_size, patience=patience
+        )
+        self._operations: Operations[JobHandle[Any]] = Operations(settled, self._make_handle)
+
+    def using(self, connection: object) -> Self:
+        """This client on a connection of the caller's, inside the transaction open on it.
+
+        Nothing is repeated there, and a rollback takes back whatever was done.
+        """
+        other = copy.copy(self)
+        other._carrier = AsyncForeignCarrier(connection)
+        settled = replace(self._operations.settled, own_connection=False)
+        other._operations = Operations(settled, self._make_handle)
+        return other
+
+    async def _run(self, operation: Operation[T]) -> T:
+        await self._carrier.open()
+        return await run_effects_async(operation, self._carrier)
+
+    def _make_handle(self, job_id: UUID, tenant_id: UUID, created: bool) -> JobHandle[Any]:
+        return JobHandle(self._operations, self._run, job_id, tenant_id, created)
+
+    async def close(self) -> None:
+        """Close its connections; used again, it opens new ones."""
+        await self._carrier.close()
+
+    async def __aenter__(self) -> Self:
+        await self._carrier.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    enqueue = asynchronous(_AsyncClient.enqueue)
+    enqueue_job = asynchronous(_AsyncClient.enqueue_job)
+    enqueue_jobs = asynchronous(_AsyncClient.enqueue_jobs)
+    handle = asynchronous(_AsyncClient.handle)
+    wait_job = asynchronous(_AsyncClient.wait_job)
+    get_job = asynchronous(_AsyncClient.get_job)
+    list_jobs = asynchronous(_AsyncClient.list_jobs)
+    list_attempts = asynchronous(_AsyncClient.list_attempts)
+    list_history = asynchronous(_AsyncClient.list_history)
+    iterate_jobs = iterating_async(_AsyncClient.iterate_jobs, Job)
+    cancel_job = asynchronous(_AsyncClient.cancel_job)
+    reschedule_job = asynchronous(_AsyncClient.reschedule_job)
+    redrive_jobs = asynchronous(_AsyncClient.redrive_jobs)
+    set_gate = asynchronous(_AsyncClient.set_gate)
+    clear_gate = asynchronous(_AsyncClient.clear_gate)
+    list_gates = asynchronous(_AsyncClient.list_gates)
+    create_tenant = asynchronous(_AsyncClient.create_tenant)
+    list_tenants = asynchronous(_AsyncClient.list_tenants)
+    bind_role = asynchronous(_AsyncClient.bind_role)
+    unbind_role = asynchronous(_AsyncClient.unbind_role)
+    set_queue = asynchronous(_AsyncClient.set_queue)
+    list_queues = asynchronous(_AsyncClient.list_queues)
+    list_nodes = asynchronous(_AsyncClient.list_nodes)
+    list_events = asynchronous(_AsyncClient.list_events)
+    health = asynchronous(_AsyncClient.health)
+
+
+_SyncClient = Operations[SyncJobHandle[Any]]
+
+
+class SyncClient:
+    """For blocking code and threads.  Its pool opens when it is first used; `with` closes it."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        tenant: TenantName | None = None,
+        actor: str | None = None,
+        patience: float = PATIENCE_SECONDS,
+        pool_size: int = POOL_SIZE,
+        decode_result: Callable[[str, Any], Any] | None = None,
+    ) -> None:
+        settled = _settle(settings, tenant, actor, patience, decode_result)
+        self._carrier: PoolCarrier | ForeignCarrier = PoolCarrier(settings, size=pool_size, patience=patience)
+        self._operations: Operations[SyncJobHandle[Any]] = Operations(settled, self._make_handle)
+
+    def using(self, connection: object) -> Self:
+        """This client on a connection of the caller's, inside the transaction open on it.
+
+        Nothing is repeated there, and a rollback takes back whatever was done.
+        """
+        other = copy.copy(self)
+        other._carrier = ForeignCarrier(connection)
+        settled = replace(self._operations.settled, own_connection=False)
+        other._operations = Operations(settled, self._make_handle)
+        return other
+
+    def _run(self, operation: Operation[T]) -> T:
+        self._carrier.open()
+        return run_effects(operation, self._carrier)
+
+    def _make_handle(self, job_id: UUID, tenant_id: UUID, created: bool) -> SyncJobHandle[Any]:
+        return SyncJobHandle(self._operations, self._run, job_id, tenant_id, created)
+
+    def close(self) -> None:
+        """Close its connections; used again, it opens new ones."""
+        self._carrier.close()
+
+    def __enter__(self) -> Self:
+        self._carrier.open()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    enqueue = synchronous(_SyncClient.enqueue)
+    enqueue_job = synchronous(_SyncClient.enqueue_job)
+    enqueue_jobs = synchronous(_SyncClient.enqueue_jobs)
+    handle = synchronous(_SyncClient.handle)
+    wait_job = synchronous(_SyncClient.wait_job)
+    get_job = synchronous(_SyncClient.get_job)
+    list_jobs = synchronous(_SyncClient.list_jobs)
+    list_attempts = synchronous(_SyncClient.list_attempts)
+    list_history = synchronous(_SyncClient.list_history)
+    iterate_jobs = iterating(_SyncClient.iterate_jobs, Job)
+    cancel_job = synchronous(_SyncClient.cancel_job)
+    reschedule_job = synchronous(_SyncClient.reschedule_job)
+    redrive_jobs = synchronous(_SyncClient.redrive_jobs)
+    set_gate = synchronous(_SyncClient.set_gate)
+    clear_gate = synchronous(_SyncClient.clear_gate)
+    list_gates = synchronous(_SyncClient.list_gates)
+    create_tenant = synchronous(_SyncClient.create_tenant)
+    list_tenants = synchronous(_SyncClient.list_tenants)
+    bind_role = synchronous(_SyncClient.bind_role)
+    unbind_role = synchronous(_SyncClient.unbind_role)
+    set_queue = synchronous(_SyncClient.set_queue)
+    list_queues = synchronous(_SyncClient.list_queues)
+    list_nodes = synchronous(_SyncClient.list_nodes)
+    list_events = synchronous(_SyncClient.list_events)
+    health = synchronous(_SyncClient.health)
+
+
+def _settle(
+    settings: Settings,
+    tenant: TenantName | None,
+    actor: str | None,
+    patience: float,
+    decode_result: Callable[[str, Any], Any] | None,
+) -> Settled:
+    return Settled(
+        tenant=settings.tenant if tenant is None else tenant,
+        actor=actor,
+        patience=patience,
+        max_payload_bytes=settings.max_payload_bytes,
+        decode_result=decode_result,
+    )

@@ -1,0 +1,101 @@
+"""What an enqueue gives back: the job's id, and what its producer may want to know or do later."""
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+from uuid import UUID
+
+from windlass.client.effects import Operation, asynchronous, synchronous
+from windlass.client.jobs import JobOperations
+from windlass.model import Attempt, Job, JobState, Transition
+
+__all__ = ["JobHandle", "SyncJobHandle"]
+
+R = TypeVar("R")
+
+
+class HandleOperations(Generic[R]):
+    """What can be asked of one job."""
+
+    def __init__(self, jobs: JobOperations, job_id: UUID, tenant_id: UUID) -> None:
+        self._jobs = jobs
+        self._job_id = job_id
+        self._tenant_id = tenant_id
+
+    def wait(self, timeout: float | None = None) -> Operation[R]:
+        """The result, once the job has succeeded.
+
+        JobFailed if it ends as dead, canceled or skipped; WaitTimeout if it has not ended in `timeout`
+        seconds.  The database is asked every half second at most.
+        """
+        return self._jobs.wait_job(self._job_id, timeout=timeout, tenant=self._tenant_id)
+
+    def get(self) -> Operation[Job]:
+        """The job as it is now."""
+        return self._jobs.get_job(self._job_id, tenant=self._tenant_id)
+
+    def attempts(self) -> Operation[list[Attempt]]:
+        """Its attempts, the running one included."""
+        return self._jobs.list_attempts(self._job_id, tenant=self._tenant_id)
+
+    def history(self) -> Operation[list[Transition]]:
+        """Every transition so far, in order."""
+        return self._jobs.list_history(self._job_id, tenant=self._tenant_id)
+
+    def cancel(self, reason: str | None = None) -> Operation[JobState]:
+        """Cancel it at once if it waits (`canceled`), or ask it to stop if it runs (`running`)."""
+        return self._jobs.cancel_job(self._job_id, reason=reason, tenant=self._tenant_id)
+
+
+class _Handle(Generic[R]):
+    """The job's id; `created` is False for a duplicate, whose job was there before."""
+
+    __slots__ = ("_operations", "_run", "created", "id", "tenant_id")
+
+    def __init__(
+        self,
+        jobs: JobOperations,
+        run: Callable[[Operation[Any]], Any],
+        job_id: UUID,
+        tenant_id: UUID,
+        created: bool,
+    ) -> None:
+        self.id = job_id
+        self.tenant_id = tenant_id
+        self.created = created
+        self._operations: HandleOperations[R] = HandleOperations(jobs, job_id, tenant_id)
+        self._run = run
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.id} {'created' if self.created else 'found'}>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Handle):
+            return NotImplemented
+        return (self.id, self.tenant_id) == (other.id, other.tenant_id)
+
+    def __hash__(self) -> int:
+        return hash((self.id, self.tenant_id))
+
+
+class JobHandle(_Handle[R]):
+    """A job that was enqueued: await what it becomes."""
+
+    __slots__ = ()
+
+    wait = asynchronous(HandleOperations[R].wait)
+    get = asynchronous(HandleOperations[R].get)
+    attempts = asynchronous(HandleOperations[R].attempts)
+    history = asynchronous(HandleOperations[R].history)
+    cancel = asynchronous(HandleOperations[R].cancel)
+
+
+class SyncJobHandle(_Handle[R]):
+    """The same for blocking code."""
+
+    __slots__ = ()
+
+    wait = synchronous(HandleOperations[R].wait)
+    get = synchronous(HandleOperations[R].get)
+    attempts = synchronous(HandleOperations[R].attempts)
+    history = synchronous(HandleOperations[R].history)
+    cancel = synchronous(HandleOperations[R].cancel)

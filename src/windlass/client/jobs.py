@@ -1,0 +1,223 @@
+"""What a client does with jobs that are there: look, wait, cancel, reschedule, redrive."""
+
+import time
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from windlass.client.core import Core, TenantName, as_id, as_names, optional_moment
+from windlass.client.effects import Item, Operation, Pause, asking
+from windlass.db import rpc_client
+from windlass.db.rpc_client import End, Redriven
+from windlass.errors import InvalidInput, JobFailed, WaitTimeout
+from windlass.model import Attempt, Job, JobState, Page, Transition, check_max_attempts
+
+__all__ = ["JobOperations"]
+
+_FIRST_LOOK, _LONGEST_LOOK = 0.02, 0.5
+_PAGE = 500
+
+
+class JobOperations(Core):
+    """Each operation once: `effects` says how it is carried out."""
+
+    def wait_job(
+        self, job_id: UUID | str, *, timeout: float | None = None, tenant: TenantName | None = None
+    ) -> Operation[Any]:
+        """The result, once the job has succeeded; JobFailed if it ends otherwise, WaitTimeout if too late."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        tenant_id, job = (yield from self._tenant(tenant)), as_id(job_id)
+        pause = _FIRST_LOOK
+        while True:
+            end: End = yield from self._safely(rpc_client.get_job_end(tenant_id, job))
+            if JobState(end.state).terminal:
+                return self._result(job, end)
+            left = pause if deadline is None else deadline - time.monotonic()
+            if left <= 0:
+                raise WaitTimeout(
+                    f"job {job} is still {end.state} after {timeout:g} seconds", job_id=job, state=end.state
+                )
+            yield Pause(min(pause, left))
+            pause = min(_LONGEST_LOOK, pause * 1.5)
+
+    def _result(self, job_id: UUID, end: End) -> Any:
+        if end.state == JobState.SUCCEEDED:
+            decode = self.settled.decode_result
+            return end.result if decode is None else decode(end.kind, end.result)
+        error = end.error or {}
+        why = error.get("message") or end.reason
+        count = f" after {end.attempts} attempt{'s' if end.attempts != 1 else ''}" if end.attempts else ""
+        raise JobFailed(
+            f"job {job_id} ({end.kind}) is {end.state}{count}" + (f": {why}" if why else ""),
+            job_id=job_id,
+            kind=end.kind,
+            state=end.state,
+            error=end.error,
+            attempts=end.attempts,
+            reason=end.reason,
+        )
+
+    def get_job(self, job_id: UUID | str, *, tenant: TenantName | None = None) -> Operation[Job]:
+        """One job; NotFound if there is none in this tenant."""
+        tenant_id = yield from self._tenant(tenant)
+        return (yield from self._safely(rpc_client.get_job(tenant_id, as_id(job_id))))
+
+    def list_jobs(
+        self,
+        *,
+        states: str | Iterable[str] | None = None,
+        queues: str | Iterable[str] | None = None,
+        kinds: str | Iterable[str] | None = None,
+        correlation_id: str | None = None,
+        created_from: datetime | None = None,
+        created_to: datetime | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+        tenant: TenantName | None = None,
+    ) -> Operation[Page[Job]]:
+        """One page of the jobs that pass all filters, newest first; waiting ones alone in claim order.
+
+        A state may also be `scheduled` or `retrying`, as people see it.  A page may hold fewer jobs than
+        asked for, even none, and still have a `next_cursor`.
+        """
+        tenant_id = yield from self._tenant(tenant)
+        call = rpc_client.list_jobs(
+            tenant_id,
+            states=as_names(states),
+            queues=as_names(queues),
+            kinds=as_names(kinds),
+            correlation_id=correlation_id,
+            created_from=optional_moment(created_from, "created_from"),
+            created_to=optional_moment(created_to, "created_to"),
+            limit=limit,
+            cursor=cursor,
+        )
+        return (yield from self._safely(call))
+
+    def iterate_jobs(
+        self,
+        *,
+        states: str | Iterable[str] | None = None,
+        queues: str | Iterable[str] | None = None,
+        kinds: str | Iterable[str] | None = None,
+        correlation_id: str | None = None,
+        created_from: datetime | None = None,
+        created_to: datetime | None = None,
+        tenant: TenantName | None = None,
+    ) -> Operation[None]:
+        """Every job that passes the filters, page after page."""
+        filters: dict[str, Any] = {
+            "states": as_names(states),
+            "queues": as_names(queues),
+            "kinds": as_names(kinds),
+            "correlation_id": correlation_id,
+            "created_from": created_from,
+            "created_to": created_to,
+            "tenant": tenant,
+        }
+        cursor: str | None = None
+        while True:
+            page = yield from self.list_jobs(**filters, limit=_PAGE, cursor=cursor)
+            for job in page:
+                yield Item(job)
+            cursor = page.next_cursor
+            if cursor is None:
+                return
+
+    def list_attempts(
+        self,
+        job_id: UUID | str,
+        *,
+        limit: int = 100,
+        before: int | None = None,
+        tenant: TenantName | None = None,
+    ) -> Operation[list[Attempt]]:
+        """The job's attempts in their order, the running one included; `before` pages back."""
+        tenant_id = yield from self._tenant(tenant)
+        return (yield from self._safely(rpc_client.list_attempts(tenant_id, as_id(job_id), limit, before)))
+
+    def list_history(
+        self, job_id: UUID | str, *, limit: int = 1000, tenant: TenantName | None = None
+    ) -> Operation[list[Transition]]:
+        """Every transition of the job in order: when, what, by whom, in which attempt and why."""
+        tenant_id = yield from self._tenant(tenant)
+        return (yield from self._safely(rpc_client.list_history(tenant_id, as_id(job_id), limit)))
+
+    def cancel_job(
+        self,
+        job_id: UUID | str,
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+        tenant: TenantName | None = None,
+    ) -> Operation[JobState]:
+        """Cancel a waiting job at once, or ask a running one to stop; the state says which it was.
+
+        InvalidTransition if the job has ended otherwise.
+        """
+        tenant_id = yield from self._tenant(tenant)
+        call = rpc_client.cancel_job(tenant_id, as_id(job_id), reason, self._actor(actor))
+        return JobState((yield from self._safely(call)))
+
+    def reschedule_job(
+        self,
+        job_id: UUID | str,
+        *,
+        run_at: datetime | None = None,
+        delay: float | timedelta | None = None,
+        priority: int | None = None,
+        reason: str | None = None,
+        actor: str | None = None,
+        tenant: TenantName | None = None,
+    ) -> Operation[datetime]:
+        """Give a waiting job another time (none, or a past one: now) and perhaps another priority."""
+        if run_at is not None and delay is not None:
+            raise InvalidInput("give either run_at or delay, and not both")
+        tenant_id = yield from self._tenant(tenant)
+        moment = optional_moment(run_at, "run_at")
+        if delay is not None:
+            now = yield from self._safely(rpc_client.clock())
+            moment = now + (delay if isinstance(delay, timedelta) else timedelta(seconds=delay))
+        call = rpc_client.reschedule_job(
+            tenant_id, as_id(job_id), moment, priority, reason, self._actor(actor)
+        )
+        return (yield from self._safely(call))
+
+    def redrive_jobs(
+        self,
+        jobs: Iterable[UUID | str] | None = None,
+        *,
+        kinds: str | Iterable[str] | None = None,
+        queues: str | Iterable[str] | None = None,
+        error_like: str | None = None,
+        finished_from: datetime | None = None,
+        finished_to: datetime | None = None,
+        limit: int = 1000,
+        dry_run: bool = False,
+        max_attempts: int | None = None,
+        reason: str | None = None,
+        actor: str | None = None,
+        tenant: TenantName | None = None,
+    ) -> Operation[list[Redriven]]:
+        """Revive dead jobs, those named or those that pass the filters; with `dry_run` only say which.
+
+        A job named that is not dead stops the whole call with InvalidTransition.
+        """
+        tenant_id = yield from self._tenant(tenant)
+        call = rpc_client.redrive_jobs(
+            tenant_id,
+            jobs=None if jobs is None else [as_id(job) for job in jobs],
+            kinds=as_names(kinds),
+            queues=as_names(queues),
+            error_like=error_like,
+            finished_from=optional_moment(finished_from, "finished_from"),
+            finished_to=optional_moment(finished_to, "finished_to"),
+            limit=limit,
+            dry_run=dry_run,
+            max_attempts=None if max_attempts is None else check_max_attempts(max_attempts),
+            reason=reason,
+            actor=self._actor(actor),
+        )
+        # Said again after it took effect, it would find the named jobs no longer dead.
+        return (yield from (self._safely(call) if dry_run else asking(call)))

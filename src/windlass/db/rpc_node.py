@@ -1,0 +1,61 @@
+"""The verbs of a node: one function here for one SQL function, of the same name."""
+
+from collections.abc import Sequence
+from typing import TypeVar
+from uuid import UUID
+
+from windlass.db.call import Call, Row
+
+__all__ = ["heartbeat_node", "lock_timeout", "stop_node", "undurable"]
+
+T = TypeVar("T")
+
+
+def undurable(call: Call[T]) -> Call[T]:
+    """The same call, whose commit does not wait for the disk.
+
+    For claims only.  A claim that a crash of the server undoes merely returns its jobs, and every later
+    word about them is durable and carries the claim before it to the disk.  Set for the transaction, in
+    the same statement, so that it costs no round trip and stays on no pooled session.
+    """
+    text = f"{call.text} cross join (select set_config('synchronous_commit', 'off', true)) as undurable"
+    return Call(text, call.values, call.read)
+
+
+def lock_timeout(seconds: float) -> Call[None]:
+    """Wait no longer than this for a lock, in the rest of the transaction."""
+    text = "select set_config('lock_timeout', $1::text, true)"
+    return Call(text, (f"{max(1, round(seconds * 1000))}ms",), _nothing)
+
+
+def heartbeat_node(
+    node_id: UUID,
+    name: str,
+    *,
+    host: str,
+    pid: int,
+    version: str,
+    queues: Sequence[str],
+    kinds: Sequence[str],
+    concurrency: int,
+) -> Call[bool]:
+    """A sign of life; False tells the node that the others did not count it as active until now."""
+    text = (
+        "select windlass.heartbeat_node("
+        "$1::uuid, $2::text, $3::text, $4::int, $5::text, $6::text[], $7::text[], $8::int)"
+    )
+    values = (node_id, name, host, pid, version, list(queues), list(kinds), concurrency)
+    return Call(text, values, _truth)
+
+
+def stop_node(node_id: UUID) -> Call[bool]:
+    """The node is active no longer; its leases are not touched."""
+    return Call("select windlass.stop_node($1::uuid)", (node_id,), _truth)
+
+
+def _truth(rows: Sequence[Row]) -> bool:
+    return bool(rows[0][0])
+
+
+def _nothing(_rows: Sequence[Row]) -> None:
+    return None

@@ -1,0 +1,131 @@
+"""The live board: jobs by tenant and state, the workers, and what happened last."""
+
+import time
+from collections import deque
+from types import TracebackType
+from typing import Self, TextIO
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.markup import escape
+from rich.padding import Padding
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from windlass.demo.tally import COLUMNS, Tally
+
+__all__ = ["LiveView"]
+
+_KEPT_NOTES = 4
+_BAR_WIDTH = 22
+_NARROW = 84
+_STYLES = {
+    "queued": "default",
+    "scheduled": "cyan",
+    "retrying": "yellow",
+    "running": "blue",
+    "succeeded": "green",
+    "dead": "red",
+    "canceled": "magenta",
+}
+
+
+class LiveView:
+    """The story scrolls by above, the board stays below it and is gone at the end."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._since = time.monotonic()
+        self._scenes = 0
+        self._tally = Tally()
+        self._notes: deque[str] = deque(maxlen=_KEPT_NOTES)
+        self._live = Live(console=console, auto_refresh=False, transient=True)
+
+    @classmethod
+    def on(cls, stream: TextIO) -> Self | None:
+        """None if the terminal cannot move its cursor."""
+        console = Console(file=stream, highlight=False)
+        return cls(console) if console.is_terminal and not console.is_dumb_terminal else None
+
+    def scene(self, title: str, why: str) -> None:
+        self._scenes += 1
+        self._console.print(f"\n[bold]{self._scenes}. {escape(title)}[/bold]\n   [dim]{escape(why)}[/dim]")
+        self._refresh()
+
+    def say(self, text: str) -> None:
+        self._console.print(f"[dim]{self._elapsed():7.1f} s[/dim]  {escape(text)}")
+
+    def note(self, text: str) -> None:
+        self._notes.append(f"{self._elapsed():7.1f} s  {text}")
+        self._refresh()
+
+    def show(self, tally: Tally) -> None:
+        self._tally = tally
+        self._refresh()
+
+    def table(self, header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+        table = _table()
+        table.add_column(header[0])
+        for name in header[1:]:
+            table.add_column(name, justify="right", style=_STYLES.get(name, "default"))
+        for row in rows:
+            table.add_row(*row)
+        self._console.print(Padding(table, (0, 0, 0, 3), expand=False))
+
+    def verdict(self, passed: bool, text: str) -> None:
+        mark = "[green]✓[/green]" if passed else "[bold red]✗ FAIL[/bold red]"
+        self._console.print(f"   {mark} {escape(text)}")
+
+    def text(self, text: str = "") -> None:
+        self._console.print(escape(text))
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._live.stop()
+
+    def _elapsed(self) -> float:
+        return time.monotonic() - self._since
+
+    def _refresh(self) -> None:
+        if self._live.is_started:
+            self._live.update(self._draw(), refresh=True)
+
+    def _draw(self) -> RenderableType:
+        parts: list[RenderableType] = [Text(), self._draw_jobs()]
+        if self._tally.nodes:
+            parts.append(self._draw_nodes())
+        parts += [Text(note, style="dim", overflow="ellipsis", no_wrap=True) for note in self._notes]
+        return Group(*parts)
+
+    def _draw_jobs(self) -> RenderableType:
+        tally = self._tally
+        table = _table()
+        table.add_column("tenant")
+        for name in COLUMNS:
+            table.add_column(name, justify="right", style=_STYLES[name])
+        wide = self._console.width >= _NARROW + _BAR_WIDTH
+        if wide:
+            table.add_column("ended", width=_BAR_WIDTH)
+        for tenant in tally.states:
+            counts = [str(tally.count(name, tenant=tenant) or "·") for name in COLUMNS]
+            bar = ProgressBar(max(1, tally.total(tenant)), tally.ended(tenant), width=_BAR_WIDTH)
+            table.add_row(tenant, *counts, *([bar] if wide else []))
+        return table
+
+    def _draw_nodes(self) -> RenderableType:
+        texts = [
+            f"{node.name} (pid {node.pid}) {'▮' * node.running}{'▯' * max(0, node.concurrency - node.running)}"
+            for node in self._tally.nodes
+            if node.active
+        ]
+        return Text("  ".join(texts), style="cyan", overflow="ellipsis", no_wrap=True)
+
+
+def _table() -> Table:
+    return Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))

@@ -1,0 +1,155 @@
+"""The worker processes of the demo: started, killed, replaced, and never left behind."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from windlass.demo.jobs import RELEASE
+from windlass.errors import WindlassError
+
+__all__ = ["LEASE_SECONDS", "WorkerProcess", "Workers"]
+
+LEASE_SECONDS = 2.0
+_CONCURRENCY = 4
+_GRACE_SECONDS = 5.0
+_PATIENCE_SECONDS = _GRACE_SECONDS + 5.0
+_KEPT_LINES = 40
+
+
+@dataclass(slots=True, eq=False)
+class WorkerProcess:
+    """One process; its name is taken over by the one that replaces it."""
+
+    name: str
+    release: int
+    process: asyncio.subprocess.Process
+    lines: deque[str] = field(default_factory=lambda: deque(maxlen=_KEPT_LINES))
+    """The last lines that it wrote, in case anybody has to ask."""
+    dismissed: bool = False
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    @property
+    def alive(self) -> bool:
+        return self.process.returncode is None
+
+    def send(self, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self.process.send_signal(number)
+
+    async def ended(self) -> int:
+        """Wait for its end, keeping what it says until then."""
+        assert self.process.stdout is not None  # noqa: S101 - it was started with a pipe
+        async for line in self.process.stdout:
+            self.lines.append(line.decode(errors="replace").rstrip())
+        return await self.process.wait()
+
+
+class Workers:
+    """Keeps some workers running: one that ends is replaced, as any service manager would."""
+
+    def __init__(self, database_url: str, count: int, note: Callable[[str], None]) -> None:
+        self._url = database_url
+        self._names = [f"worker-{number}" for number in range(1, count + 1)]
+        self._note = note
+        self._release = 1
+        self._keepers: list[asyncio.Task[None]] = []
+        self._current: dict[str, WorkerProcess] = {}
+        self.killed: list[WorkerProcess] = []
+        """Those that ended without having been asked to."""
+
+    async def __aenter__(self) -> "Workers":
+        self._keepers = [asyncio.create_task(self._keep(name)) for name in self._names]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Stop them all: nothing that was started here outlives this."""
+        for keeper in self._keepers:
+            keeper.cancel()
+        await asyncio.gather(*self._keepers, return_exceptions=True)
+
+    @property
+    def current(self) -> list[WorkerProcess]:
+        return [self._current[name] for name in self._names if name in self._current]
+
+    def kill(self, pid: int) -> None:
+        """SIGKILL: no handler, no cleanup, no goodbye."""
+        next(worker for worker in self.current if worker.pid == pid).send(signal.SIGKILL)
+
+    def check(self) -> None:
+        """Raise what is wrong with a worker that ended by itself: it would only do so again."""
+        for keeper in self._keepers:
+            if keeper.done():
+                keeper.result()
+
+    async def deploy(self, release: int) -> None:
+        """Replace one worker after another; each is asked with SIGTERM, and finishes what it is at."""
+        self._release = release
+        for before in self.current:
+            before.dismissed = True
+            before.send(signal.SIGTERM)
+            while self._current[before.name] is before:
+                await asyncio.sleep(0.02)
+                self.check()
+
+    async def _keep(self, name: str) -> None:
+        while True:
+            worker = WorkerProcess(name, self._release, await self._start(name))
+            self._current[name] = worker
+            try:
+                code = await worker.ended()
+            except asyncio.CancelledError:
+                await _stop(worker)
+                raise
+            if worker.dismissed:
+                self._note(f"{name} (pid {worker.pid}) finished its jobs and left")
+            elif code >= 0:
+                raise WindlassError("\n".join([f"{name} ended by itself with exit code {code}:", *worker.lines]))
+            else:
+                self.killed.append(worker)
+                self._note(f"{name} (pid {worker.pid}) was ended by {_signal_name(code)}; another takes its place")
+
+    async def _start(self, name: str) -> asyncio.subprocess.Process:
+        return await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "windlass.demo.worker"),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            env=self._environment(name),
+            start_new_session=True,  # Ctrl-C goes to the demo alone, which then stops its workers
+        )
+
+    def _environment(self, name: str) -> dict[str, str]:
+        """The caller's, without any Windlass settings: they are for the caller's own installation."""
+        kept = {key: value for key, value in os.environ.items() if not key.startswith("WINDLASS_")}
+        return {
+            **kept,
+            RELEASE: str(self._release),
+            "WINDLASS_DATABASE_URL": self._url,
+            "WINDLASS_NODE_NAME": name,
+            "WINDLASS_CONCURRENCY": str(_CONCURRENCY),
+            "WINDLASS_LEASE_SECONDS": str(LEASE_SECONDS),
+            "WINDLASS_GRACE_SECONDS": str(_GRACE_SECONDS),
+            "WINDLASS_LOG_FORMAT": "json",
+        }
+
+
+async def _stop(worker: WorkerProcess) -> None:
+    worker.send(signal.SIGTERM)
+    try:
+        async with asyncio.timeout(_PATIENCE_SECONDS):
+            await worker.ended()
+    except TimeoutError:
+        worker.send(signal.SIGKILL)
+        await worker.ended()
+
+
+def _signal_name(code: int) -> str:
+    return signal.Signals(-code).name

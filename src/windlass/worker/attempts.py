@@ -1,0 +1,278 @@
+"""The attempts that run here, on the loop, in threads or in child processes, and how they are stopped."""
+
+import asyncio
+import contextvars
+import logging
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from windlass.model import ClaimedJob
+from windlass.telemetry import running_job
+from windlass.worker.children import Child, Children, order_for
+from windlass.worker.context import JobContext, StopReason
+from windlass.worker.handler import run_async, run_sync
+from windlass.worker.leases import Lease, elapsed_clock
+from windlass.worker.registry import JobDefinition, Registry
+from windlass.worker.words import Limits, Word, word_for_error, word_for_stop
+
+__all__ = ["Attempt", "Attempts"]
+
+STUBBORN_SECONDS = 5.0
+"""How long a canceled coroutine may take to end before its job is spoken of without it."""
+_MAX_CHILDREN_TRIED = 3
+
+
+class Attempt:
+    """One execution of one job.  Its slot is taken until the handler has really ended."""
+
+    __slots__ = (
+        "_child",
+        "_guard",
+        "context",
+        "definition",
+        "finishing",
+        "handled",
+        "job",
+        "lease",
+        "reason",
+        "said",
+        "started",
+        "task",
+        "timer",
+    )
+
+    def __init__(
+        self, job: ClaimedJob, definition: JobDefinition, lease: Lease, context: JobContext | None
+    ) -> None:
+        self.job = job
+        self.definition = definition
+        self.lease = lease
+        self.context = context
+        self.started = elapsed_clock()
+        self.reason: StopReason | None = None
+        self.handled = False
+        self.said = False
+        self.finishing = False
+        self.task: asyncio.Task[Word] | None = None
+        self.timer: asyncio.TimerHandle | None = None
+        self._guard = threading.Lock()
+        self._child: Child | None = None
+
+    def was_told(self) -> bool:
+        """Whether the handler was told to stop."""
+        return self.reason is not None
+
+    def warn(self, reason: StopReason) -> None:
+        """From any thread: tell the handler to stop, and kill it where it runs in a child."""
+        if self.reason is None:
+            self.reason = reason
+        if self.context is not None:
+            self.context.tell_stop(reason)
+        with self._guard:
+            if self._child is not None:
+                self._child.kill()
+
+    def run_in_child(self, children: Children, worker_id: str, limits: Limits) -> Word | None:
+        """Run in a child; None if it was killed for a reason of ours."""
+        for _ in range(_MAX_CHILDREN_TRIED):
+            child = children.take()
+            try:
+                with self._guard:
+                    self._child = child
+                if self.was_told():
+                    return None
+                order = order_for(self.definition, self.job, worker_id, limits, self.lease.now())
+                word = child.run(order, self._told)
+            finally:
+                with self._guard:
+                    self._child = None
+                children.give_back(child)
+            if self.was_told() and not child.alive:
+                return None
+            if word is not None:
+                word.finished = word.finished or self.finishing
+                return word
+        raise RuntimeError("no child process could be started for the handler")
+
+    def _told(self, name: str, value: Any) -> None:
+        if name == "finishing":
+            self.finishing = True
+        elif name == "log":
+            logging.getLogger(value.name).handle(value)
+
+    def stop_word(self, reason: StopReason) -> Word | None:
+        word = word_for_stop(self.job, reason)
+        if word is not None:
+            word.finished = self.finishing
+            if self.context is not None:
+                word.cost = self.context.cost_cents
+                word.finished = word.finished or self.context.finished
+        return word
+
+
+class Attempts:
+    """Starts and stops attempts; `say` gets the last word on each, None where nothing may be said."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        concurrency: int,
+        worker_id: str,
+        limits: Limits,
+        *,
+        say: Callable[[Attempt, Word | None], None],
+        ended: Callable[[], None],
+    ) -> None:
+        self._registry = registry
+        self._worker_id = worker_id
+        self._limits = limits
+        self._say = say
+        self._ended = ended
+        self._loop = asyncio.get_running_loop()
+        self._scope = contextvars.copy_context()
+        self._threads = ThreadPoolExecutor(concurrency, thread_name_prefix="windlass handler")
+        self._children = Children()
+        self._busy: set[Attempt] = set()
+        self._quiet = asyncio.Event()
+        self._quiet.set()
+
+    @property
+    def busy(self) -> int:
+        """Slots taken, those of handlers that outlived their attempt included."""
+        return len(self._busy)
+
+    @property
+    def stuck(self) -> int:
+        """Handlers that outlived their attempt: threads, which nobody can stop, and deaf coroutines."""
+        return sum(attempt.said for attempt in self._busy)
+
+    @property
+    def running(self) -> list[ClaimedJob]:
+        return [attempt.job for attempt in self._busy if not attempt.said]
+
+    @property
+    def child_pids(self) -> list[int]:
+        return self._children.pids
+
+    async def quiet(self) -> None:
+        """A probe: wait until no handler runs."""
+        await self._quiet.wait()
+
+    def start(self, job: ClaimedJob, lease: Lease) -> None:
+        """Run one job.  What its handler sets in the context of the call ends with the call."""
+        definition = self._registry.get(job.kind)
+        context = None
+        if definition.wants_context and definition.room != "process":
+            context = JobContext(job, self._worker_id, max_result_bytes=self._limits.result_bytes)
+        attempt = Attempt(job, definition, lease, context)
+        self._busy.add(attempt)
+        self._quiet.clear()
+        scope = self._scope.copy()
+        scope.run(running_job(self._worker_id, job).__enter__)
+        if definition.room == "loop":
+            call = run_async(definition, job, context, self._limits, lease.now)
+            attempt.task = self._loop.create_task(call, context=scope)
+            attempt.task.add_done_callback(partial(self._task_done, attempt))
+        else:
+            future = self._threads.submit(scope.run, self._run_in_thread, attempt)
+            future.add_done_callback(partial(self._report_thread, attempt))
+        timeout = definition.timeout if job.timeout is None else job.timeout
+        if timeout is not None:
+            attempt.timer = self._loop.call_later(timeout, self.stop, attempt, "timed_out")
+
+    def _run_in_thread(self, attempt: Attempt) -> Word | None:
+        if attempt.definition.room == "process":
+            return attempt.run_in_child(self._children, self._worker_id, self._limits)
+        job, lease = attempt.job, attempt.lease
+        return run_sync(attempt.definition, job, attempt.context, self._limits, lease.now)
+
+    def _report_thread(self, attempt: Attempt, future: "Future[Word | None]") -> None:
+        with suppress(RuntimeError):  # of a closed loop: a thread that outlived its worker can tell nobody
+            self._loop.call_soon_threadsafe(self._thread_done, attempt, future)
+
+    def _thread_done(self, attempt: Attempt, future: "Future[Word | None]") -> None:
+        if future.cancelled():
+            self._end(attempt, None)
+        elif error := future.exception():
+            self._end(attempt, word_for_error(attempt.job, error, self._limits))
+        else:
+            self._end(attempt, future.result())
+
+    def _task_done(self, attempt: Attempt, task: "asyncio.Task[Word]") -> None:
+        if task.cancelled():
+            self._end(attempt, None)
+        elif error := task.exception():
+            self._end(attempt, word_for_error(attempt.job, error, self._limits))
+        else:
+            self._end(attempt, task.result())
+
+    def _end(self, attempt: Attempt, word: Word | None) -> None:
+        if attempt.timer is not None:
+            attempt.timer.cancel()
+        self._busy.discard(attempt)
+        if not self._busy:
+            self._quiet.set()
+        if not attempt.said:
+            self._speak(attempt, self._judge(attempt, word))
+        self._ended()
+
+    def _judge(self, attempt: Attempt, word: Word | None) -> Word | None:
+        """The handler's word, unless the attempt was stopped and that weighs more."""
+        reason = attempt.reason
+        if reason in ("lease_lost", "timed_out") or (reason is not None and word is None):
+            return attempt.stop_word(reason)
+        if word is None:
+            error = asyncio.CancelledError("the handler was canceled, but not by Windlass")
+            return word_for_error(attempt.job, error, self._limits)
+        return word
+
+    def _speak(self, attempt: Attempt, word: Word | None) -> None:
+        attempt.said = True
+        if word is not None:
+            word.seconds = elapsed_clock() - attempt.started
+        self._say(attempt, word)
+
+    def matching(self, tokens: Iterable[UUID]) -> list[Attempt]:
+        """The attempts under these leases of which nothing is said yet; from any thread."""
+        wanted = set(tokens)
+        return [attempt for attempt in tuple(self._busy) if attempt.job.token in wanted and not attempt.said]
+
+    def stop(self, attempt: Attempt, reason: StopReason) -> None:
+        """Stop one attempt.  The first reason stays, but none weighs more than a lost lease."""
+        if attempt.said or (attempt.handled and reason != "lease_lost"):
+            return
+        if attempt.task is not None and attempt.task.done():
+            return  # it ended by itself just now, and its own word is on its way
+        attempt.handled = True
+        attempt.warn(reason)
+        if reason == "lease_lost":
+            attempt.reason = reason
+        if attempt.timer is not None:
+            attempt.timer.cancel()
+        if attempt.task is not None:
+            attempt.task.cancel()
+            attempt.timer = self._loop.call_later(STUBBORN_SECONDS, self.give_up, attempt)
+        elif attempt.definition.room == "thread" and reason != "cancel_requested":
+            self.give_up(attempt)
+
+    def stop_all(self, reason: StopReason) -> None:
+        for attempt in tuple(self._busy):
+            self.stop(attempt, reason)
+
+    def give_up(self, attempt: Attempt) -> None:
+        """Speak of a stopped attempt although its handler has not ended; what that says later is dropped."""
+        if not attempt.said:
+            self._speak(attempt, attempt.stop_word(attempt.reason or "shutdown"))
+
+    def give_up_all(self) -> None:
+        for attempt in tuple(self._busy):
+            self.give_up(attempt)
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._children.close()

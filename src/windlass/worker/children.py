@@ -1,0 +1,182 @@
+"""Child processes that run handlers and can be killed: a pool of them, kept for the next job.
+
+A child is the leader of a session of its own.  Killing it kills what the handler started too, and a key
+pressed on the terminal reaches the worker alone.
+"""
+
+import contextlib
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from datetime import datetime
+from multiprocessing.connection import Connection
+from typing import Any, NamedTuple
+
+from windlass.model import ClaimedJob
+from windlass.worker.registry import JobDefinition
+from windlass.worker.words import Limits, Word, word_for_crash
+
+__all__ = ["Child", "Children", "Order", "Target"]
+
+
+class Target(NamedTuple):
+    """Where a child finds the handler: by the name of its module, or by the path of the main program."""
+
+    module: str
+    path: str | None
+    qualname: str
+
+
+class Order(NamedTuple):
+    """What a child is asked to do."""
+
+    target: Target
+    job: ClaimedJob
+    worker_id: str
+    limits: Limits
+    now: datetime
+    log_level: int
+
+
+class Child:
+    """One process, running at most one job at a time."""
+
+    def __init__(self) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            fd = theirs.fileno()
+            # The path of imports as it is now, which may not be what a new interpreter would make of it.
+            code = (
+                f"import sys; sys.path[:] = {sys.path!r}; from windlass.worker.child import main; main({fd})"
+            )
+            self._process = subprocess.Popen(
+                [sys.executable, *_interpreter_flags(), "-c", code],
+                pass_fds=[fd],
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        self._connection = Connection(ours.detach())
+        self._killed = False
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def run(self, order: Order, told: Callable[[str, Any], None]) -> Word | None:
+        """Run one job; `told` gets what the child says meanwhile.  Its death, too, makes a word.
+
+        None if it was dead before it began: that is not the job's doing.
+        """
+        begun = False
+        try:
+            self._connection.send(order)
+            while True:
+                name, value = self._connection.recv()
+                if name == "word":
+                    word: Word = value
+                    return word
+                begun = begun or name == "begun"
+                told(name, value)
+        except (EOFError, OSError):
+            self.kill()
+            code = self._process.wait()
+            return word_for_crash(order.job, code) if begun else None
+
+    @property
+    def alive(self) -> bool:
+        return not self._killed and self._process.poll() is None
+
+    def kill(self) -> None:
+        """End it, and whatever it started, at once."""
+        self._killed = True
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        """End it and wait for that."""
+        self.kill()
+        self._process.wait()
+        self._connection.close()
+
+
+class Children:
+    """Lends children to threads, one each; starts one where none is idle."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._idle: list[Child] = []
+        self._all: set[Child] = set()
+        self._closed = False
+
+    def take(self) -> Child:
+        with self._lock:
+            while self._idle:
+                child = self._idle.pop()
+                if child.alive:
+                    return child
+                self._all.discard(child)
+                child.close()
+        child = Child()
+        with self._lock:
+            self._all.add(child)
+            closed = self._closed
+        if closed:
+            child.kill()
+        return child
+
+    def give_back(self, child: Child) -> None:
+        with self._lock:
+            if child.alive and not self._closed:
+                self._idle.append(child)
+                return
+            self._all.discard(child)
+        child.close()
+
+    @property
+    def pids(self) -> list[int]:
+        with self._lock:
+            return [child.pid for child in self._all]
+
+    def close(self) -> None:
+        """Kill them all; those still lent are closed by whoever has them."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+            lent = self._all - set(idle)
+            self._all = lent
+        for child in lent:
+            child.kill()
+        for child in idle:
+            child.close()
+
+
+def target_of(definition: JobDefinition) -> Target:
+    """Where a child finds this handler."""
+    module = definition.handler.__module__
+    path = None
+    if module == "__main__":
+        main = sys.modules["__main__"]
+        spec = getattr(main, "__spec__", None)
+        if spec is not None:
+            module = spec.name.removesuffix(".__main__") if spec.name.endswith(".__main__") else spec.name
+        else:
+            path = getattr(main, "__file__", None)
+    return Target(module, path, definition.handler.__qualname__)
+
+
+def order_for(
+    definition: JobDefinition, job: ClaimedJob, worker_id: str, limits: Limits, now: datetime
+) -> Order:
+    level = logging.getLogger().getEffectiveLevel()
+    return Order(target_of(definition), job, worker_id, limits, now, level)
+
+
+def _interpreter_flags() -> list[str]:
+    flags: list[str] = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+    return flags

@@ -1,0 +1,72 @@
+"""What became of the jobs that a worker saw: counted, and told."""
+
+import logging
+from dataclasses import dataclass
+
+from windlass.worker.reporter import Answer
+from windlass.worker.signals import Signals
+from windlass.worker.words import Word
+
+__all__ = ["Counts", "note_answer"]
+
+
+@dataclass(slots=True)
+class Counts:
+    """Counted when the database has answered; `lost` are attempts whose lease was gone."""
+
+    claimed: int = 0
+    succeeded: int = 0
+    skipped: int = 0
+    failed: int = 0
+    timed_out: int = 0
+    canceled: int = 0
+    snoozed: int = 0
+    released: int = 0
+    lost: int = 0
+
+
+def note_answer(counts: Counts, signals: Signals, word: Word, answer: Answer) -> None:
+    """Count one word by what the database made of it, and tell."""
+    if answer.code != "ok":
+        counts.lost += 1
+        signals.job("lease.lost", word.job, logging.WARNING, seconds=word.seconds, code=answer.code)
+    elif answer.state in ("succeeded", "skipped"):
+        _note_completed(counts, signals, word, answer.state)
+    elif word.verb == "snooze" and answer.state == "queued":
+        counts.snoozed += 1
+        signals.job("job.snoozed", word.job, logging.INFO, seconds=word.seconds, run_at=answer.run_at)
+    elif word.verb == "release" and answer.state == "queued":
+        counts.released += 1
+        signals.job("job.released", word.job, logging.INFO)
+    else:
+        _note_failed(counts, signals, word, answer)
+
+
+def _note_completed(counts: Counts, signals: Signals, word: Word, state: str) -> None:
+    if state == "succeeded":
+        counts.succeeded += 1
+    else:
+        counts.skipped += 1
+    if signals.heard(logging.INFO):
+        signals.job(f"job.{state}", word.job, logging.INFO, seconds=word.seconds, cost_cents=word.cost)
+
+
+def _note_failed(counts: Counts, signals: Signals, word: Word, answer: Answer) -> None:
+    if answer.state == "canceled":
+        counts.canceled += 1
+        signals.job("job.canceled", word.job, logging.INFO, seconds=word.seconds)
+        return
+    if word.outcome == "timed_out":
+        counts.timed_out += 1
+    else:
+        counts.failed += 1
+    signals.job(
+        f"job.{word.outcome}",
+        word.job,
+        logging.ERROR if answer.state == "dead" else logging.WARNING,
+        seconds=word.seconds,
+        state=answer.state,
+        run_at=answer.run_at,
+        # A child's exception stayed in the child: then its text stands for it.
+        **({"exception": word.exception} if word.exception is not None else {"error": word.error}),
+    )

@@ -1,0 +1,156 @@
+"""The way of a job through a worker: claimed, buffered, started, spoken of, answered.
+
+Everything here runs on the event loop, except the two ears of the renewal thread.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from uuid import UUID
+
+from windlass.model import ClaimedJob
+from windlass.worker.attempts import Attempt, Attempts
+from windlass.worker.claims import MAX_BATCH, Claims, Pace
+from windlass.worker.context import StopReason
+from windlass.worker.counts import Counts, note_answer
+from windlass.worker.leases import Leases, elapsed_clock
+from windlass.worker.reporter import Answer, Reporter
+from windlass.worker.signals import Signals
+from windlass.worker.words import Word
+
+__all__ = ["Flow"]
+
+MAX_BACKLOG = 2000
+"""Words without an answer beyond which no further job is started: the database is behind, or away."""
+_SHED_AFTER_SECONDS = 1.0
+
+
+class Flow:
+    """Joins the lanes of one worker; they are given to it before it is used."""
+
+    attempts: Attempts
+    reporter: Reporter
+    claims: Claims
+
+    def __init__(self, concurrency: int, leases: Leases, counts: Counts, signals: Signals) -> None:
+        self._concurrency = concurrency
+        self._leases = leases
+        self._counts = counts
+        self._signals = signals
+        self._loop = asyncio.get_running_loop()
+        self._pace = Pace()
+        self._buffer: deque[ClaimedJob] = deque()
+        self._moved = elapsed_clock()
+        self._low_water = 0
+        self._closed = False
+
+    @property
+    def buffered(self) -> int:
+        return len(self._buffer)
+
+    @property
+    def empty(self) -> bool:
+        """Whether no job is anywhere in here."""
+        return not (self._buffer or self.attempts.busy or self.reporter.backlog)
+
+    def demand(self) -> int:
+        """How many jobs to claim now: what can start at once, and what will soon."""
+        if self._closed or self.reporter.backlog >= MAX_BACKLOG:
+            return 0
+        target = max(0, self._concurrency - self.attempts.busy) + self._pace.ahead()
+        self._low_water = target // 2
+        if len(self._buffer) > self._low_water:
+            return 0
+        return min(MAX_BATCH, target - len(self._buffer))
+
+    def admit(self, jobs: list[ClaimedJob], since: float) -> None:
+        """Take what a claim brought that was asked for at `since`."""
+        self._counts.claimed += len(jobs)
+        self._leases.hold(jobs, since)
+        if not self._buffer:
+            self._moved = elapsed_clock()
+        self._buffer.extend(jobs)
+        if self._closed:
+            self.release_buffer()
+        else:
+            self._start_some()
+
+    def _start_some(self) -> None:
+        while (
+            self._buffer
+            and not self._closed
+            and self.attempts.busy < self._concurrency
+            and self.reporter.backlog < MAX_BACKLOG
+        ):
+            job = self._buffer.popleft()
+            self._moved = elapsed_clock()
+            lease = self._leases.get(job.token)
+            if lease is None:
+                self._lose(job)
+            else:
+                self._signals.job("job.started", job, logging.DEBUG)
+                self.attempts.start(job, lease)
+
+    def ended(self) -> None:
+        """A slot is free."""
+        self._pace.note()
+        if self._buffer:
+            self._start_some()
+        if len(self._buffer) <= self._low_water:
+            self.claims.make_room()
+
+    def say(self, attempt: Attempt, word: Word | None) -> None:
+        """The last word on an attempt; None is for a lost lease."""
+        if word is None:
+            self._lose(attempt.job)
+        else:
+            self.reporter.say(word)
+
+    def answered(self, word: Word, answer: Answer) -> None:
+        self._leases.let_go(word.job.token)
+        note_answer(self._counts, self._signals, word, answer)
+        if self._buffer:
+            self._start_some()
+
+    def _lose(self, job: ClaimedJob) -> None:
+        self._leases.let_go(job.token)
+        self._counts.lost += 1
+        self._signals.job("lease.lost", job, logging.WARNING)
+
+    def shed(self) -> None:
+        """Give back what others could start sooner: jobs turned out slower than those before them."""
+        if self._buffer and elapsed_clock() - self._moved > _SHED_AFTER_SECONDS:
+            self.release_buffer(keep=self._pace.ahead())
+
+    def release_buffer(self, keep: int = 0) -> None:
+        """Give back jobs that were not started, the latest first."""
+        while len(self._buffer) > keep:
+            job = self._buffer.pop()
+            if self._leases.get(job.token) is None:
+                self._lose(job)
+            else:
+                self.reporter.say(Word(job, "release"))
+
+    def close(self) -> None:
+        """Start nothing more, and give back what was not started."""
+        self._closed = True
+        self.release_buffer()
+
+    def hear_lost(self, tokens: list[UUID]) -> None:
+        """From the renewal thread: these leases are no longer ours.
+
+        A lease that was settled while the question was under way is gone too; of its jobs none runs.
+        """
+        self._leases.lose(tokens)
+        self._stop_soon(self.attempts.matching(tokens), "lease_lost")
+
+    def hear_cancel(self, wanted: list[tuple[UUID, UUID]]) -> None:
+        """From the renewal thread: somebody asked to cancel these."""
+        jobs = {job_id for _, job_id in wanted}
+        matching = self.attempts.matching(token for token, _ in wanted)
+        self._stop_soon([a for a in matching if a.job.id in jobs], "cancel_requested")
+
+    def _stop_soon(self, attempts: list[Attempt], reason: StopReason) -> None:
+        for attempt in attempts:
+            attempt.warn(reason)  # at once: the loop may be blocked by a handler
+            self._loop.call_soon_threadsafe(self.attempts.stop, attempt, reason)

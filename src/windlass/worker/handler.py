@@ -1,0 +1,52 @@
+"""One call of a handler, wherever it runs: the payload is read, the handler called, its word made."""
+
+import asyncio
+from typing import Any
+
+from windlass.model import ClaimedJob
+from windlass.worker.context import JobContext
+from windlass.worker.registry import JobDefinition
+from windlass.worker.words import Limits, Now, Word, word_for_error, word_for_rollback, word_for_value
+
+__all__ = ["run_async", "run_sync"]
+
+
+def run_sync(
+    definition: JobDefinition, job: ClaimedJob, context: JobContext | None, limits: Limits, now: Now
+) -> Word:
+    """Call the handler in this thread; one that is async gets an event loop for the time of the call."""
+    try:
+        called = _call(definition, job, context)
+        value = asyncio.run(called) if definition.is_async else called
+        word = word_for_value(job, value, limits, now)
+    except (Exception, SystemExit) as error:  # sys.exit() in a handler is that job's affair, not ours
+        word = word_for_error(job, error, limits)
+    return _with_context(word, context)
+
+
+async def run_async(
+    definition: JobDefinition, job: ClaimedJob, context: JobContext | None, limits: Limits, now: Now
+) -> Word:
+    """Call the handler on this event loop."""
+    try:
+        called = _call(definition, job, context)
+        value = await called if definition.is_async else called
+        word = word_for_value(job, value, limits, now)
+    except (Exception, SystemExit) as error:
+        word = word_for_error(job, error, limits)
+    return _with_context(word, context)
+
+
+def _call(definition: JobDefinition, job: ClaimedJob, context: JobContext | None) -> Any:
+    args, kwargs = definition.decode_payload(job.payload)
+    if definition.wants_context:
+        return definition.handler(context, *args, **kwargs)
+    return definition.handler(*args, **kwargs)
+
+
+def _with_context(word: Word, context: JobContext | None) -> Word:
+    if context is None:
+        return word
+    word.cost = context.cost_cents
+    word.finished = context.finished
+    return word_for_rollback(word) if word.finished and word.verb == "complete" else word

@@ -1,0 +1,112 @@
+"""A thread with a connection of its own, for what must not wait while a handler blocks the event loop.
+
+It renews the leases every third of their time, and gives the node's sign of life.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from windlass.db.call import Call
+from windlass.db.link import SyncLink
+from windlass.db.rpc import Heard, renew_leases
+from windlass.errors import WindlassError
+from windlass.worker.leases import Leases, elapsed_clock
+from windlass.worker.outage import Outage
+from windlass.worker.signals import Signals
+
+__all__ = ["Upkeep"]
+
+HEARTBEAT_SECONDS = 10.0
+
+
+class Upkeep:
+    """Calls `lost` with tokens that are no longer ours, `cancel` with (token, job) pairs; both in its thread.
+
+    What it cannot renew until it has run out by our own clock is lost too: somebody else may hold it.
+    """
+
+    def __init__(
+        self,
+        link: SyncLink,
+        leases: Leases,
+        lease_seconds: float,
+        *,
+        lost: Callable[[list[UUID]], None],
+        cancel: Callable[[list[tuple[UUID, UUID]]], None],
+        heartbeat: Call[Any],
+        signals: Signals,
+    ) -> None:
+        self._link = link
+        self._leases = leases
+        self._lease_seconds = lease_seconds
+        self._lost = lost
+        self._cancel = cancel
+        self._heartbeat = heartbeat
+        self._signals = signals
+        self._outage = Outage("renewing leases", signals, cap=min(2.0, lease_seconds / 10))
+        self._stopping = threading.Event()
+        self._next_renewal = self._next_heartbeat = 0.0
+        self._thread = threading.Thread(target=self._run, name="windlass upkeep", daemon=True)
+        self.renewals = 0
+        """How many renewals were answered."""
+
+    def start(self) -> None:
+        self._next_heartbeat = elapsed_clock()
+        self._next_renewal = self._next_heartbeat + self._lease_seconds / 3
+        self._thread.start()
+
+    def stop(self, timeout: float) -> None:
+        """Ask the thread to end, and wait for that; stuck in a dead connection, it is left behind."""
+        self._stopping.set()
+        self._thread.join(timeout)
+
+    def _run(self) -> None:
+        try:
+            while not self._stopping.wait(self._pause()):
+                self._turn()
+        finally:
+            self._link.close()
+
+    def _pause(self) -> float:
+        return max(0.0, min(self._next_renewal, self._next_heartbeat) - elapsed_clock())
+
+    def _turn(self) -> None:
+        now = elapsed_clock()
+        try:
+            if now >= self._next_renewal:
+                self._renew(now)
+                self._next_renewal = now + self._lease_seconds / 3
+            if now >= self._next_heartbeat:
+                self._link.run(self._heartbeat)
+                self._next_heartbeat = now + HEARTBEAT_SECONDS
+            self._outage.over()
+        except WindlassError as error:
+            again = elapsed_clock() + self._outage.failed(error)
+            self._next_renewal = min(again, max(self._next_renewal, again))
+            self._next_heartbeat = max(self._next_heartbeat, again)
+        except Exception as error:
+            self._signals.fault("renewing leases", error)
+            self._next_renewal = self._next_heartbeat = elapsed_clock() + self._lease_seconds / 10
+        self._give_up_expired()
+
+    def _renew(self, now: float) -> None:
+        tokens = self._leases.tokens()
+        if tokens:
+            heard = self._link.run(renew_leases(tokens, self._lease_seconds))
+            gone = {word.token for word in heard if word.job_id is None}
+            self._leases.renewed([token for token in tokens if token not in gone], now)
+            self._tell(heard, list(gone))
+        self.renewals += 1
+
+    def _tell(self, heard: list[Heard], gone: list[UUID]) -> None:
+        if gone:
+            self._lost(gone)
+        wanted = [(word.token, word.job_id) for word in heard if word.job_id is not None]
+        if wanted:
+            self._cancel(wanted)
+
+    def _give_up_expired(self) -> None:
+        if expired := self._leases.expired():
+            self._lost(expired)

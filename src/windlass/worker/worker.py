@@ -1,0 +1,285 @@
+"""The worker: claims jobs, runs their handlers, keeps their leases and reports what became of them."""
+
+import asyncio
+import os
+import socket
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Self
+from uuid import UUID
+
+from windlass.db.connect import Pooler
+from windlass.db.link import AsyncLink, SyncLink
+from windlass.db.listen import Listener
+from windlass.db.rpc_node import heartbeat_node, stop_node
+from windlass.errors import InvalidInput, WindlassError
+from windlass.model import MAX_ERROR_BYTES, MAX_RESULT_BYTES, ClaimedJob, check_queue, uuid7
+from windlass.telemetry import Telemetry
+from windlass.worker.attempts import Attempts
+from windlass.worker.claims import Claims
+from windlass.worker.counts import Counts
+from windlass.worker.flow import Flow
+from windlass.worker.leases import Leases
+from windlass.worker.outage import Outage
+from windlass.worker.registry import Registry
+from windlass.worker.reporter import Reporter
+from windlass.worker.signals import Signals
+from windlass.worker.upkeep import Upkeep
+from windlass.worker.words import Limits
+
+__all__ = ["Worker"]
+
+_CLAIM_PATIENCE = 5.0
+_UNWIND_PATIENCE = 0.5
+_REPORT_PATIENCE = 5.0
+_FAREWELL_PATIENCE = 2.0
+
+
+class Worker:
+    """Runs the kinds of a registry; use as `async with`.
+
+    It keeps four connections: one claims, one reports, one (in a thread) renews, one listens.  Whatever
+    becomes of the database, it goes on until it is asked to stop.
+    """
+
+    def __init__(
+        self,
+        database_url: str,
+        registry: Registry,
+        *,
+        queues: Sequence[str] = ("default",),
+        concurrency: int = 10,
+        lease_seconds: float = 30.0,
+        poll_seconds: float = 0.5,
+        grace_seconds: float = 30.0,
+        node_name: str | None = None,
+        pooler: Pooler = "none",
+        listen_url: str | None = None,
+        telemetry: Telemetry | None = None,
+        max_result_bytes: int = MAX_RESULT_BYTES,
+        max_error_bytes: int = MAX_ERROR_BYTES,
+    ) -> None:
+        if not queues or concurrency < 1 or poll_seconds <= 0 or grace_seconds < 0:
+            raise InvalidInput("a worker needs a queue, a concurrency and a poll interval")
+        if not 0.1 <= lease_seconds <= 86_400:
+            raise InvalidInput(f"a lease lasts from 0.1 seconds to a day, not {lease_seconds} seconds")
+        self.node_id: UUID = uuid7()
+        self.node_name = node_name or socket.gethostname()
+        self.queues = tuple(check_queue(queue) for queue in queues)
+        self.concurrency = concurrency
+        self.counts = Counts()
+        self._url = database_url
+        self._registry = registry
+        self._lease_seconds = lease_seconds
+        self._poll_seconds = poll_seconds
+        self._grace_seconds = grace_seconds
+        self._pooler: Pooler = pooler
+        self._listen_url = listen_url or (database_url if pooler == "none" else None)
+        self._limits = Limits(max_result_bytes, max_error_bytes)
+        self._signals = Signals(telemetry, self.node_name)
+        self._tasks: list[asyncio.Task[None]] = []
+        self._stopping: asyncio.Task[None] | None = None
+        self._hurry = asyncio.Event()
+        self._stopped = asyncio.Event()
+
+    # What it is doing ---------------------------------------------------------------------------------------
+
+    @property
+    def running(self) -> list[ClaimedJob]:
+        """The jobs whose handlers run now."""
+        return self._flow.attempts.running
+
+    @property
+    def buffered(self) -> int:
+        """Jobs claimed ahead and not started."""
+        return self._flow.buffered
+
+    @property
+    def stuck(self) -> int:
+        """Handlers that run on although their attempts were ended: each still takes a slot."""
+        return self._flow.attempts.stuck
+
+    @property
+    def renewals(self) -> int:
+        """How many times the leases were renewed."""
+        return self._upkeep.renewals
+
+    @property
+    def child_pids(self) -> list[int]:
+        return self._flow.attempts.child_pids
+
+    @property
+    def listener(self) -> Listener | None:
+        return self._listener
+
+    async def idle(self) -> None:
+        """A probe: wait until nothing can be claimed and nothing runs.
+
+        Everything that was committed before the call is then done with, or not due, or not for this worker.
+        """
+        while not self._stopped.is_set():
+            await self._flow.attempts.quiet()
+            await self._flow.reporter.silent()
+            claimed = self.counts.claimed
+            await self._flow.claims.found_nothing()
+            if self._flow.empty and self.counts.claimed == claimed:
+                return
+
+    # Life ---------------------------------------------------------------------------------------------------
+
+    async def __aenter__(self) -> Self:
+        self._wire()
+        self._upkeep.start()
+        self._spawn("claiming", self._flow.claims.run)
+        self._spawn("reporting", self._flow.reporter.run)
+        if self._listener is not None:
+            self._spawn("listening", self._listener.run)
+        self._signals.worker("worker.started", queues=list(self.queues), concurrency=self.concurrency)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    def request_stop(self) -> None:
+        """Stop claiming and finish within the grace period; asked again, release what is left now."""
+        if self._stopping is None:
+            self._stopping = asyncio.get_running_loop().create_task(self._stop(), name="windlass stop")
+        else:
+            self._hurry.set()
+
+    async def stop(self) -> None:
+        """Stop, and wait for that."""
+        if self._stopping is None:
+            self.request_stop()
+        await self._stopped.wait()
+
+    async def run_until_stopped(self) -> None:
+        """Wait until somebody has stopped the worker."""
+        await self._stopped.wait()
+
+    def _wire(self) -> None:
+        leases, signals = Leases(self._lease_seconds), self._signals
+        self._claim_link = AsyncLink(self._url, pooler=self._pooler, application_name=self._name("claim"))
+        self._report_link = AsyncLink(self._url, pooler=self._pooler, application_name=self._name("report"))
+        self._listener = None
+        if self._listen_url is not None:
+            self._listener = Listener(self._listen_url, self._notice, application_name=self._name("listen"))
+        self._flow = flow = Flow(self.concurrency, leases, self.counts, signals)
+        flow.attempts = Attempts(
+            self._registry, self.concurrency, self.node_name, self._limits, say=flow.say, ended=flow.ended
+        )
+        flow.reporter = Reporter(self._report_link, flow.answered, Outage("reporting", signals))
+        flow.claims = self._make_claims(flow)
+        self._upkeep = self._make_upkeep(flow, leases)
+
+    def _make_claims(self, flow: Flow) -> Claims:
+        return Claims(
+            self._claim_link,
+            self.node_id,
+            self.queues,
+            self._registry.kinds(),
+            lease_seconds=self._lease_seconds,
+            poll_seconds=self._poll_seconds,
+            demand=flow.demand,
+            admit=flow.admit,
+            shed=flow.shed,
+            listening=lambda: self._listener is not None and self._listener.alive,
+            outage=Outage("claiming", self._signals),
+        )
+
+    def _make_upkeep(self, flow: Flow, leases: Leases) -> Upkeep:
+        heartbeat = heartbeat_node(
+            self.node_id,
+            self.node_name,
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            version=_package_version(),
+            queues=self.queues,
+            kinds=self._registry.kinds(),
+            concurrency=self.concurrency,
+        )
+        return Upkeep(
+            SyncLink(self._url, pooler=self._pooler, application_name=self._name("renew")),
+            leases,
+            self._lease_seconds,
+            lost=flow.hear_lost,
+            cancel=flow.hear_cancel,
+            heartbeat=heartbeat,
+            signals=self._signals,
+        )
+
+    def _name(self, lane: str) -> str:
+        return f"windlass {lane} {self.node_name}"[:60]
+
+    def _notice(self, queue: str | None) -> None:
+        if queue is None or queue in self.queues:
+            self._flow.claims.wake()
+
+    def _spawn(self, what: str, run: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._tasks.append(asyncio.create_task(self._keep_going(what, run), name=f"windlass {what}"))
+
+    async def _keep_going(self, what: str, run: Callable[[], Awaitable[None]]) -> None:
+        while True:
+            try:
+                return await run()
+            except Exception as error:
+                self._signals.fault(what, error)
+                await asyncio.sleep(1.0)
+
+    # The end ------------------------------------------------------------------------------------------------
+
+    async def _stop(self) -> None:
+        flow = self._flow
+        self._signals.worker("worker.stopping", running=flow.attempts.busy, grace_seconds=self._grace_seconds)
+        try:
+            flow.claims.stop()
+            flow.close()
+            # A claim under way is waited for: the jobs that it brings are given back.
+            await asyncio.wait(self._tasks[:1], timeout=_CLAIM_PATIENCE)
+            await self._wait_for(flow.attempts.quiet(), self._grace_seconds)
+            flow.attempts.stop_all("shutdown")
+            await _within(_UNWIND_PATIENCE, flow.attempts.quiet())
+            flow.attempts.give_up_all()
+            await _within(_REPORT_PATIENCE, flow.reporter.silent())
+        finally:
+            await self._close()
+
+    async def _wait_for(self, goal: Coroutine[Any, Any, None], seconds: float) -> None:
+        """Wait for `goal`, but no longer than `seconds`, and not once somebody is in a hurry."""
+        waits = [asyncio.create_task(goal), asyncio.create_task(self._hurry_up())]
+        await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        for task in waits:
+            task.cancel()
+        await asyncio.wait(waits)
+
+    async def _hurry_up(self) -> None:
+        await self._hurry.wait()
+
+    async def _close(self) -> None:
+        try:
+            await asyncio.to_thread(self._upkeep.stop, _FAREWELL_PATIENCE)
+            with suppress(WindlassError):
+                await _within(_FAREWELL_PATIENCE, self._report_link.run(stop_node(self.node_id)))
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await self._claim_link.close()
+            await self._report_link.close()
+        finally:
+            self._flow.attempts.close()
+            self._signals.worker("worker.stopped", unreported=self._flow.reporter.backlog, stuck=self.stuck)
+            self._stopped.set()
+
+
+async def _within(seconds: float, goal: Coroutine[Any, Any, Any]) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await goal
+
+
+def _package_version() -> str:
+    try:
+        return version("windlass-jobs")
+    except PackageNotFoundError:
+        return "unknown"

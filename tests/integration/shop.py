@@ -1,0 +1,63 @@
+"""A small application for the tests of the client: one table of its own, a few kinds of job."""
+
+import secrets
+from datetime import UTC, datetime
+
+from pydantic import BaseModel, PositiveInt
+
+from tests.support import Database
+from windlass import JobFunction, NewJob, Windlass
+from windlass.settings import Settings
+
+LATER = datetime(2100, 1, 1, tzinfo=UTC)
+
+
+class Parcel(BaseModel):
+    to: str
+    grams: PositiveInt = 100
+
+
+class Shop:
+    """Orders are rows of the application's own; each sends a parcel."""
+
+    def __init__(self, db: Database) -> None:
+        self.db = db
+        self.app = Windlass(settings=Settings(database_url=db.url()))
+        self.ship = self.app.job(queue="parcels")(ship)
+        self.add = self.app.job(add)
+        db.execute("create table orders (name text primary key)", role="superuser")
+        db.execute("grant all on orders to windlass_app", role="superuser")
+
+    @property
+    def orders(self) -> list[str]:
+        return [row.name for row in self.db.fetch("select name from orders order by name")]
+
+    @property
+    def jobs(self) -> list[str]:
+        """The addresses of the parcels that are to be sent."""
+        jobs = self.app.sync.list_jobs(kinds="ship", limit=1000).items
+        return sorted(job.payload["to"] for job in jobs)
+
+    def many(self) -> list[NewJob]:
+        """Jobs that use everything an enqueue can say, in values that are easy to spoil on the way."""
+        odd = {"text": "50 % of 'all' :that $1 %s \\ é 漢 \U0001f600", "number": 2**53 + 1, "half": 0.5}
+        return [
+            NewJob(kind="odd", payload=odd, run_at=LATER, key="100 %:a $2", scope="active", priority=-3),
+            NewJob(kind="odd", payload=[odd, None, True], delay=90, max_attempts=7, timeout=1.5),
+            NewJob(kind="odd", payload="text", trace_id="trace:1", correlation_id="50 %"),
+        ]
+
+
+def ship(parcel: Parcel) -> str:
+    return f"{parcel.grams} g to {parcel.to}"
+
+
+async def add(a: int, b: int = 1) -> int:
+    return a + b
+
+
+def unused_name() -> str:
+    return secrets.token_hex(6)
+
+
+Ship = JobFunction[[Parcel], str, [Parcel], str]

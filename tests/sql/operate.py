@@ -1,0 +1,54 @@
+"""What operators do, as tests do it: any function by its name, and jobs brought to where an operator meets them."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from psycopg import sql
+
+from tests.sql.steps import Session
+from tests.support import Database
+
+NIL = UUID(int=0)
+
+
+def call(db: Database, function: str, *, role: str = "app", **arguments: Any) -> list[Any]:
+    """The rows of `windlass.<function>`; arguments are given by name, without their p_."""
+    names = sql.SQL(", ").join(
+        sql.SQL("{} => {}").format(sql.Identifier(f"p_{name}"), sql.Placeholder()) for name in arguments
+    )
+    query = sql.SQL("select * from {}({})").format(sql.Identifier("windlass", function), names)
+    return db.connection(role).execute(query, list(arguments.values())).fetchall()
+
+
+def call_value(db: Database, function: str, *, role: str = "app", **arguments: Any) -> Any:
+    ((value,),) = call(db, function, role=role, **arguments)
+    return value
+
+
+def bind(db: Database, role: str, tenant: UUID) -> None:
+    """Bind one of the test logins, named as in tests.support."""
+    db.execute("select windlass.bind_role(%s, %s)", f"test_{role}", tenant)
+
+
+def kill(jobs: Session, *, error: Any = None, kind: str = "mail", **fields: Any) -> UUID:
+    """A job that died in its only attempt."""
+    job_id = jobs.enqueue(kind, max_attempts=1, **fields)
+    (held,) = jobs.claim(1, kinds=[kind], queues=[fields.get("queue", "default")])
+    assert held.job_id == job_id
+    jobs.fail(held, errors=[error or {"type": "ValueError", "message": "no such address"}])
+    assert jobs.state(job_id) == "dead"
+    return job_id
+
+
+def events(db: Database, tenant: UUID, *columns: str) -> list[tuple[Any, ...]]:
+    """What was recorded for a tenant, oldest first, read behind the back of every function."""
+    names = ", ".join(columns or ("actor", "action", "job_id", "reason"))
+    rows = db.fetch(
+        f"select {names} from windlass_data.event where tenant_id = %s order by id", tenant, role="superuser"
+    )
+    return [tuple(row) for row in rows]
+
+
+def ids(rows: Sequence[Any]) -> list[UUID]:
+    return [row.id for row in rows]

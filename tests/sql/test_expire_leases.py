@@ -1,0 +1,86 @@
+"""expire_leases: what a dead worker held is recovered, job by job."""
+
+from typing import Any
+
+import pytest
+
+from tests.sql.steps import Session, refused
+from tests.sql.whole import assert_whole, nothing_changed
+from tests.support import Clock, Database
+
+pytestmark = pytest.mark.every_version
+
+
+def test_an_expired_job_is_queued_at_once_and_the_attempt_counts(
+    db: Database, jobs: Session, clock: Clock
+) -> None:
+    job_id = jobs.enqueue(retry={"base": 1000, "jitter": "none"})
+    jobs.claim_one(lease=10)
+    with nothing_changed(db):
+        assert jobs.expire() == []
+    clock.advance(11)
+    assert jobs.expire() == [(job_id, "queued")]
+    job = jobs.get(job_id)
+    assert (job.state, job.version, job.counted, job.error["type"]) == ("queued", 1, 1, "LeaseExpired")
+    assert job.error["message"]
+    (attempt,) = db.fetch("select * from windlass_data.attempt", role="superuser")
+    assert (attempt.outcome, attempt.ends, attempt.node_id) == ("crashed", None, jobs.node)
+    assert jobs.claim_one().version == 2
+    assert_whole(db)
+
+
+def test_only_the_unreported_jobs_of_a_lease_are_moved(db: Database, jobs: Session, clock: Clock) -> None:
+    for n in range(6):
+        jobs.enqueue(payload=n, max_attempts=1 if n == 5 else 3)
+    a, b, c, d, e, f = jobs.claim(6, lease=10)
+    jobs.complete(a)
+    jobs.fail(b, delays=[60])
+    jobs.release(c)
+    jobs.cancel(e.job_id)
+    clock.advance(11)
+    assert sorted(jobs.expire()) == sorted(
+        [(d.job_id, "queued"), (e.job_id, "canceled"), (f.job_id, "dead")]
+    )
+    states = [jobs.state(row.job_id) for row in (a, b, c, d, e, f)]
+    assert states == ["succeeded", "queued", "queued", "queued", "canceled", "dead"]
+    with nothing_changed(db):
+        assert jobs.expire() == []
+    assert_whole(db)
+
+
+def test_a_limit_bounds_the_leases_of_one_call(db: Database, jobs: Session, clock: Clock) -> None:
+    for n in range(5):
+        jobs.enqueue(f"k{n}")
+    jobs.claim(5, lease=10)
+    clock.advance(11)
+    assert [len(jobs.expire(2)) for _ in range(4)] == [2, 2, 1, 0]
+    assert_whole(db)
+
+
+def test_the_longest_overdue_come_first(db: Database, jobs: Session, clock: Clock) -> None:
+    for lease in (30, 10, 20):
+        jobs.enqueue(payload=lease)
+        jobs.claim_one(lease=lease)
+    clock.advance(60)
+    payloads = [jobs.get(jobs.expire(1)[0][0]).payload for _ in range(3)]
+    assert payloads == [10, 20, 30]
+
+
+def test_bad_input_is_refused(db: Database, jobs: Session, clock: Clock) -> None:
+    jobs.enqueue()
+    jobs.claim_one(lease=10)
+    clock.advance(11)
+    wrongs: list[Any] = [None, 0, -1, 10001]
+    for limit in wrongs:
+        with nothing_changed(db), refused("WL007"):
+            jobs.expire(limit)
+
+
+def test_a_rolled_back_expiry_leaves_the_lease(db: Database, jobs: Session, clock: Clock) -> None:
+    job_id = jobs.enqueue()
+    held = jobs.claim_one(lease=10)
+    clock.advance(11)
+    with nothing_changed(db), jobs.conn.transaction(force_rollback=True):
+        assert jobs.expire() == [(job_id, "queued")]
+    assert jobs.complete(held) == []
+    assert_whole(db)

@@ -1,0 +1,75 @@
+"""The wait that the database computes lies within the bounds that the Python policy states."""
+
+import json
+import random
+from datetime import timedelta
+
+import pytest
+
+from tests.sql.steps import Session
+from tests.support import Clock, Database
+from windlass.model.retry import RETRY_PRESETS, RetryPolicy
+
+pytestmark = pytest.mark.every_version
+
+NUMBERS = (1, 2, 3, 5, 10, 12, 13, 31, 32, 63, 64, 1023, 1024, 10**6, 2**31 - 1)
+SEED = 20_260_101
+
+
+def delays(db: Database, policy: RetryPolicy | None, draws: tuple[float, ...]) -> list[list[float]]:
+    """What the database waits, for each number of failures and each random draw."""
+    rows = db.fetch(
+        "select n, array(select windlass._retry_delay(%s, n, d) from unnest(%s::float8[]) as d) as waits "
+        "from unnest(%s::int[]) as n",
+        None if policy is None else json.dumps(policy.to_json()),
+        list(draws),
+        list(NUMBERS),
+        role="owner",
+    )
+    return [row.waits for row in rows]
+
+
+def check(db: Database, policy: RetryPolicy, stored: RetryPolicy | None) -> None:
+    draws = (0.0, 0.25, 1 - 2**-53)
+    for n, waits in zip(NUMBERS, delays(db, stored, draws), strict=True):
+        low, high = policy.delay_bounds(n)
+        expected = [low + (high - low) * draw for draw in draws]
+        assert waits == pytest.approx(expected, rel=1e-9, abs=1e-12), (policy, n)
+
+
+@pytest.mark.parametrize("name", sorted(RETRY_PRESETS))
+def test_the_database_agrees_on_every_preset(db: Database, name: str) -> None:
+    check(db, RETRY_PRESETS[name], RETRY_PRESETS[name])
+
+
+def test_no_policy_is_the_default_policy(db: Database) -> None:
+    check(db, RetryPolicy(), None)
+
+
+def test_the_database_agrees_on_policies_of_all_sizes(db: Database) -> None:
+    source = random.Random(SEED)
+    for _ in range(150):
+        policy = RetryPolicy(
+            base_seconds=source.choice([0.0, 1e-6, 10 ** source.uniform(-6, 15)]),
+            factor=source.choice([1.0, 1 + 2**-52, source.uniform(1, 4), 10 ** source.uniform(0, 15)]),
+            cap_seconds=source.choice([None, 0.0, 1e-6, 10 ** source.uniform(-6, 15)]),
+            jitter=source.choice(["none", "tenth", "full"]),
+        )
+        check(db, policy, policy)
+
+
+def test_a_stored_policy_may_leave_out_what_it_does_not_change(jobs: Session, clock: Clock) -> None:
+    now = clock.freeze()
+    jobs.enqueue(retry={"base": 7, "jitter": "none"})
+    (row,) = jobs.fail(jobs.claim_one())
+    assert row.run_at == now + timedelta(seconds=7)
+
+
+def test_jitter_spreads_jobs_that_failed_together(db: Database, jobs: Session, clock: Clock) -> None:
+    now = clock.freeze()
+    jobs.enqueue_many([{"kind": "mail", "payload": n} for n in range(50)])
+    db.execute("update windlass_data.ready set counted = 3", role="superuser")
+    waits = [(row.run_at - now).total_seconds() for row in jobs.fail(*jobs.claim(50))]
+    assert all(0 <= wait <= 8 for wait in waits)
+    assert len(set(waits)) > 40
+    assert max(waits) - min(waits) > 4
