@@ -12,9 +12,24 @@ import pytest
 
 from windlass.db.embedded import EmbeddedServer
 
+MEMORY = Path("/dev/shm")
+ENOUGH = 2 * 1024**3
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _quick_temporary_directory() -> Iterator[None]:
+    """Clusters by the dozen are made faster in memory, where there is enough of it."""
+    if not os.access(MEMORY, os.W_OK | os.X_OK) or shutil.disk_usage(MEMORY).free < ENOUGH:
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(MEMORY))
+        patch.setattr(tempfile, "tempdir", str(MEMORY))
+        yield
+
 
 def open_directory() -> Path:
-    path = Path(tempfile.mkdtemp(prefix="windlass-test-", dir="/tmp"))
+    path = Path(tempfile.mkdtemp(prefix="windlass-test-"))
     path.chmod(0o755)
     return path
 

@@ -1,12 +1,13 @@
 """A small application for the tests of the client: one table of its own, a few kinds of job."""
 
-import secrets
+import json
 from datetime import UTC, datetime
+from typing import Any
 
 from pydantic import BaseModel, PositiveInt
 
 from tests.support import Database
-from windlass import JobFunction, NewJob, Windlass
+from windlass import NewJob, Windlass
 from windlass.settings import Settings
 
 LATER = datetime(2100, 1, 1, tzinfo=UTC)
@@ -38,6 +39,21 @@ class Shop:
         jobs = self.app.sync.list_jobs(kinds="ship", limit=1000).items
         return sorted(job.payload["to"] for job in jobs)
 
+    def work(self, error: str | None = None, **results: Any) -> None:
+        """Do the next job as a worker does: with the result given for its kind, or with an error."""
+        node = "00000000-0000-7000-8000-00000000000a"
+        claim = (
+            "select job_id, token, kind from windlass.claim_jobs(%s, array['default', 'parcels'], null, 1)"
+        )
+        job = self.db.fetch_row(claim, node)
+        lists = ([job.token], [job.job_id])
+        if error is None:
+            result = [json.dumps(results.get(job.kind))]
+            self.db.fetch("select windlass.complete_jobs(%s, %s, %s::text[]::jsonb[])", *lists, result)
+        else:
+            errors = [json.dumps({"type": "ValueError", "message": error})]
+            self.db.fetch("select windlass.fail_jobs(%s, %s, %s::text[]::jsonb[])", *lists, errors)
+
     def many(self) -> list[NewJob]:
         """Jobs that use everything an enqueue can say, in values that are easy to spoil on the way."""
         odd = {"text": "50 % of 'all' :that $1 %s \\ é 漢 \U0001f600", "number": 2**53 + 1, "half": 0.5}
@@ -54,10 +70,3 @@ def ship(parcel: Parcel) -> str:
 
 async def add(a: int, b: int = 1) -> int:
     return a + b
-
-
-def unused_name() -> str:
-    return secrets.token_hex(6)
-
-
-Ship = JobFunction[[Parcel], str, [Parcel], str]

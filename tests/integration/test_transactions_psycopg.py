@@ -7,7 +7,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
 
 from tests.integration.shop import LATER, Parcel, Shop
-from windlass import IdempotencyConflict, InvalidInput, NotFound
+from windlass import IdempotencyConflict, InvalidInput, NotFound, Unavailable
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_a_payload_that_does_not_fit_never_reaches_the_connection(shop: Shop, ur
     with psycopg.connect(url) as conn:
         conn.execute("insert into orders values ('a')")
         with pytest.raises(InvalidInput, match="grams"):
-            shop.ship.options(connection=conn).enqueue_sync(Parcel.model_construct(to="a", grams=-1))
+            shop.ship.options(connection=conn).enqueue_many_sync([{"to": "a", "grams": -1}])
     assert shop.orders == ["a"]
 
 
@@ -128,8 +128,6 @@ def test_what_is_no_connection_is_refused(shop: Shop, url: str, thing: str) -> N
 
 
 def test_a_lost_connection_is_not_tried_again(shop: Shop, url: str) -> None:
-    from windlass import Unavailable
-
     with psycopg.connect(url) as conn:
         shop.db.execute("select pg_terminate_backend(%s)", conn.info.backend_pid, role="superuser")
         with pytest.raises(Unavailable):

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.sql.steps import OTHER_TENANT, Session
+from tests.sql.two import Two
 from tests.support import Database
 
 
@@ -21,3 +22,9 @@ def other(db: Database) -> Session:
         role="superuser",
     )
     return Session(db.connection(), OTHER_TENANT)
+
+
+@pytest.fixture
+def two(db: Database) -> Two:
+    """Two more sessions, for a race between them."""
+    return Two(db)

@@ -1,15 +1,19 @@
-"""What operators do, as tests do it: any function by its name, and jobs brought to where an operator meets them."""
+"""What operators do: any function by its name, and jobs brought to where an operator meets them."""
 
-from collections.abc import Sequence
-from typing import Any
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, TypeVar
 from uuid import UUID
 
-from psycopg import sql
+from psycopg import Connection, sql
 
 from tests.sql.steps import Session
 from tests.support import Database
 
 NIL = UUID(int=0)
+T = TypeVar("T")
 
 
 def call(db: Database, function: str, *, role: str = "app", **arguments: Any) -> list[Any]:
@@ -27,7 +31,7 @@ def call_value(db: Database, function: str, *, role: str = "app", **arguments: A
 
 
 def bind(db: Database, role: str, tenant: UUID) -> None:
-    """Bind one of the test logins, named as in tests.support."""
+    """Bind one of the test logins, called as in tests.support."""
     db.execute("select windlass.bind_role(%s, %s)", f"test_{role}", tenant)
 
 
@@ -52,3 +56,17 @@ def events(db: Database, tenant: UUID, *columns: str) -> list[tuple[Any, ...]]:
 
 def ids(rows: Sequence[Any]) -> list[UUID]:
     return [row.id for row in rows]
+
+
+@contextmanager
+def waiting(db: Database, conn: Connection[Any], step: Callable[[], T]) -> Iterator[Future[T]]:
+    """Take a step on `conn` that another session holds up; the block runs once it is seen to wait."""
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(step)
+        deadline = time.monotonic() + 30
+        query = "select cardinality(pg_blocking_pids(%s)) > 0"
+        while not db.fetch_value(query, conn.info.backend_pid, role="superuser"):
+            assert not future.done(), "the step did not wait"
+            assert time.monotonic() < deadline, "the step neither waits nor ends"
+            time.sleep(0.005)
+        yield future

@@ -29,7 +29,14 @@ def set_gate(db: Database, **scope: Any) -> None:
 def test_a_claim_gives_all_that_a_worker_needs(db: Database, jobs: Session, clock: Clock) -> None:
     now = clock.freeze()
     job_id = jobs.enqueue(
-        "mail", {"n": 1}, queue="q", priority=4, max_attempts=3, timeout_ms=500, trace_id="t", correlation_id="c"
+        "mail",
+        {"n": 1},
+        queue="q",
+        priority=4,
+        max_attempts=3,
+        timeout_ms=500,
+        trace_id="t",
+        correlation_id="c",
     )
     row = jobs.claim_one(queues=["q"], lease=12.5)
     assert (row.job_id, row.tenant_id, row.queue, row.kind) == (job_id, jobs.tenant, "q", "mail")

@@ -38,9 +38,7 @@ def test_only_the_unreported_jobs_of_a_lease_are_moved(db: Database, jobs: Sessi
     jobs.release(c)
     jobs.cancel(e.job_id)
     clock.advance(11)
-    assert sorted(jobs.expire()) == sorted(
-        [(d.job_id, "queued"), (e.job_id, "canceled"), (f.job_id, "dead")]
-    )
+    assert sorted(jobs.expire()) == sorted([(d.job_id, "queued"), (e.job_id, "canceled"), (f.job_id, "dead")])
     states = [jobs.state(row.job_id) for row in (a, b, c, d, e, f)]
     assert states == ["succeeded", "queued", "queued", "queued", "canceled", "dead"]
     with nothing_changed(db):

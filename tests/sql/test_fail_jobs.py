@@ -17,7 +17,9 @@ STEADY = {"base": 10, "factor": 3, "cap": 60, "jitter": "none"}
 
 
 def outcomes(db: Database, job_id: UUID) -> list[tuple[Any, ...]]:
-    query = "select version, counted, outcome, ends from windlass_data.attempt where job_id = %s order by version"
+    query = (
+        "select version, counted, outcome, ends from windlass_data.attempt where job_id = %s order by version"
+    )
     return [tuple(row) for row in db.fetch(query, job_id, role="superuser")]
 
 

@@ -1,19 +1,17 @@
 """Two words about one running job, in both orders: exactly one of them is heard."""
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 from uuid import UUID
 
 import pytest
 
 from tests.sql.steps import Session
-from tests.sql.two import Step, run_race
-from tests.sql.whole import assert_whole
-from tests.support import Clock, Database
+from tests.sql.two import ENDINGS, Ending, Step, Two
+from tests.sql.whole import assert_whole, clear, lapse
+from tests.support import Database
 
 pytestmark = pytest.mark.every_version
-
-Ending = Literal["commit", "rollback"]
 
 
 def say_codes(rows: list[Any]) -> list[str]:
@@ -48,53 +46,56 @@ def unheard(word: str, job_id: UUID) -> Any:
     return REFUSED.get(word, ["lease_lost"])
 
 
-@pytest.mark.parametrize("second", WORDS)
 @pytest.mark.parametrize("first", WORDS)
 def test_the_first_word_counts_and_the_second_does_not(
-    db: Database, jobs: Session, clock: Clock, first: str, second: str
+    db: Database, jobs: Session, two: Two, subtests: pytest.Subtests, first: str
 ) -> None:
     """Also for one job of a lease whose other jobs go on."""
-    job_id = jobs.enqueue()
-    jobs.enqueue()
-    held, sibling = jobs.claim(2, lease=10)
-    clock.advance(11)
-    race = run_race(db, WORDS[first][0](held), WORDS[second][0](held))
-    moved = {job_id, sibling.job_id}
-    if first == "expire":
-        assert set(race.first) == {(moved_id, "queued") for moved_id in moved}
-    else:
-        assert race.first == heard(first, job_id)
-    assert race.second == unheard(second, job_id)
-    assert jobs.state(job_id) == AFTER.get(first, "queued")
-    assert jobs.get(job_id).version == 1
-    assert_whole(db, exact_leases="finish" not in (first, second))
+    for second in WORDS:
+        with subtests.test(second=second):
+            clear(db)
+            job_id = jobs.enqueue()
+            jobs.enqueue()
+            held, sibling = jobs.claim(2)
+            lapse(db)
+            race = two.race(WORDS[first][0](held), WORDS[second][0](held))
+            if first == "expire":
+                assert set(race.first) == {(moved, "queued") for moved in (job_id, sibling.job_id)}
+            else:
+                assert race.first == heard(first, job_id)
+            assert race.second == unheard(second, job_id)
+            assert jobs.state(job_id) == AFTER.get(first, "queued")
+            assert jobs.get(job_id).version == 1
+            assert_whole(db, exact_leases="finish" not in (first, second))
 
 
-@pytest.mark.parametrize("second", WORDS)
 @pytest.mark.parametrize("first", WORDS)
 def test_a_first_word_that_is_taken_back_leaves_the_second_its_turn(
-    db: Database, jobs: Session, clock: Clock, first: str, second: str
+    db: Database, jobs: Session, two: Two, subtests: pytest.Subtests, first: str
 ) -> None:
-    job_id = jobs.enqueue()
-    held = jobs.claim_one(lease=10)
-    clock.advance(11)
-    race = run_race(db, WORDS[first][0](held), WORDS[second][0](held), ending="rollback")
-    if second == "expire":
-        assert race.second == [], "what somebody is reporting is not expired"
-        assert not race.waited
-        assert jobs.state(job_id) == "running"
-        assert jobs.expire() == [(job_id, "queued")]
-    else:
-        assert race.waited
-        assert race.second == heard(second, job_id)
-        assert jobs.state(job_id) == AFTER.get(second, "queued")
-    assert_whole(db, exact_leases="finish" not in (first, second))
+    for second in WORDS:
+        with subtests.test(second=second):
+            clear(db)
+            job_id = jobs.enqueue()
+            held = jobs.claim_one()
+            lapse(db)
+            race = two.race(WORDS[first][0](held), WORDS[second][0](held), ending="rollback")
+            if second == "expire":
+                assert not race.waited
+                assert race.second == [], "what somebody is reporting is not expired"
+                assert jobs.state(job_id) == "running"
+                assert jobs.expire() == [(job_id, "queued")]
+            else:
+                assert race.waited
+                assert race.second == heard(second, job_id)
+                assert jobs.state(job_id) == AFTER.get(second, "queued")
+            assert_whole(db, exact_leases="finish" not in (first, second))
 
 
-@pytest.mark.parametrize("ending", ["commit", "rollback"])
-def test_claim_and_claim(db: Database, jobs: Session, ending: Ending) -> None:
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_claim_and_claim(db: Database, jobs: Session, two: Two, ending: Ending) -> None:
     ids = [jobs.enqueue(payload=n) for n in range(4)]
-    race = run_race(db, lambda s: s.claim(2), lambda s: s.claim(2), ending=ending)
+    race = two.race(lambda s: s.claim(2), lambda s: s.claim(2), ending=ending)
     assert not race.waited, "a claim waits for nobody"
     assert [row.job_id for row in race.first] == ids[:2]
     assert [row.job_id for row in race.second] == ids[2:]
@@ -103,23 +104,23 @@ def test_claim_and_claim(db: Database, jobs: Session, ending: Ending) -> None:
     assert_whole(db)
 
 
-@pytest.mark.parametrize("ending", ["commit", "rollback"])
-def test_renew_then_expire(db: Database, jobs: Session, clock: Clock, ending: Ending) -> None:
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_renew_then_expire(db: Database, jobs: Session, two: Two, ending: Ending) -> None:
     job_id = jobs.enqueue()
-    held = jobs.claim_one(lease=10)
-    clock.advance(11)
-    race = run_race(db, lambda s: s.renew(held.token), lambda s: s.expire(), ending=ending)
+    held = jobs.claim_one()
+    lapse(db)
+    race = two.race(lambda s: s.renew(held.token), lambda s: s.expire(), ending=ending)
     assert (race.first, race.second, race.waited) == ([], [], False)
     assert jobs.expire() == ([] if ending == "commit" else [(job_id, "queued")])
     assert_whole(db)
 
 
-@pytest.mark.parametrize("ending", ["commit", "rollback"])
-def test_expire_then_renew(db: Database, jobs: Session, clock: Clock, ending: Ending) -> None:
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_expire_then_renew(db: Database, jobs: Session, two: Two, ending: Ending) -> None:
     job_id = jobs.enqueue()
-    held = jobs.claim_one(lease=10)
-    clock.advance(11)
-    race = run_race(db, lambda s: s.expire(), lambda s: s.renew(held.token), ending=ending)
+    held = jobs.claim_one()
+    lapse(db)
+    race = two.race(lambda s: s.expire(), lambda s: s.renew(held.token), ending=ending)
     lost = ending == "commit"
     assert (race.first, race.waited) == ([(job_id, "queued")], True)
     assert race.second == ([(held.token, None, "lease_lost")] if lost else [])
@@ -127,60 +128,64 @@ def test_expire_then_renew(db: Database, jobs: Session, clock: Clock, ending: En
     assert_whole(db)
 
 
-def test_two_expiries_share_the_leases(db: Database, jobs: Session, clock: Clock) -> None:
+def test_two_expiries_share_the_leases(db: Database, jobs: Session, two: Two) -> None:
     for kind in ("a", "b", "c"):
         jobs.enqueue(kind)
-    jobs.claim(3, lease=10)
-    clock.advance(11)
-    race = run_race(db, lambda s: s.expire(2), lambda s: s.expire(2))
+    jobs.claim(3)
+    lapse(db)
+    race = two.race(lambda s: s.expire(2), lambda s: s.expire(2))
     assert (len(race.first), len(race.second), race.waited) == (2, 1, False)
     assert_whole(db)
 
 
-@pytest.mark.parametrize("word", ["complete", "renew", "fail", "release"])
-@pytest.mark.parametrize("ending", ["commit", "rollback"])
+@pytest.mark.parametrize("ending", ENDINGS)
 def test_a_handlers_open_transaction_delays_no_other_job_of_its_lease(
-    db: Database, jobs: Session, clock: Clock, word: str, ending: Ending
+    db: Database, jobs: Session, two: Two, subtests: pytest.Subtests, ending: Ending
 ) -> None:
-    jobs.enqueue()
-    jobs.enqueue()
-    mine, sibling = jobs.claim(2, lease=10)
-    clock.advance(11)
-    steps: dict[str, Step] = {
-        "complete": lambda s: s.complete(sibling),
-        "renew": lambda s: s.renew(sibling.token),
-        "fail": lambda s: say_codes(s.fail(sibling, delays=[0])),
-        "release": lambda s: say_codes(s.release(sibling)),
+    steps: dict[str, Callable[[Any], Step]] = {
+        "complete": lambda held: lambda s: s.complete(held),
+        "renew": lambda held: lambda s: s.renew(held.token),
+        "fail": lambda held: lambda s: say_codes(s.fail(held, delays=[0])),
+        "release": lambda held: lambda s: say_codes(s.release(held)),
     }
-    race = run_race(db, lambda s: s.finish(mine), steps[word], ending=ending)
-    assert not race.waited
-    assert race.second in ([], ["ok"])
-    assert jobs.state(mine.job_id) == ("succeeded" if ending == "commit" else "running")
-    assert_whole(db, exact_leases=False)
-    assert jobs.complete(mine, tenants=[jobs.tenant]) == []
-    assert jobs.complete(sibling, tenants=[jobs.tenant]) in ([], [(sibling.job_id, "lease_lost")])
-    assert_whole(db)
+    for word, step in steps.items():
+        with subtests.test(word=word):
+            clear(db)
+            jobs.enqueue()
+            jobs.enqueue()
+            mine, sibling = jobs.claim(2)
+            lapse(db)
+            race = two.race(lambda s, mine=mine: s.finish(mine), step(sibling), ending=ending)
+            assert not race.waited
+            assert race.second in ([], ["ok"])
+            assert jobs.state(mine.job_id) == ("succeeded" if ending == "commit" else "running")
+            assert_whole(db, exact_leases=False)
+            assert jobs.complete(mine, tenants=[jobs.tenant]) == []
+            assert jobs.complete(sibling, tenants=[jobs.tenant]) in ([], [(sibling.job_id, "lease_lost")])
+            assert_whole(db)
 
 
 def test_a_lease_is_not_expired_under_a_handlers_open_transaction(
-    db: Database, jobs: Session, clock: Clock
+    db: Database, jobs: Session, two: Two
 ) -> None:
     jobs.enqueue()
     jobs.enqueue()
-    mine, sibling = jobs.claim(2, lease=10)
-    clock.advance(11)
-    race = run_race(db, lambda s: s.finish(mine), lambda s: s.expire())
+    mine, sibling = jobs.claim(2)
+    lapse(db)
+    race = two.race(lambda s: s.finish(mine), lambda s: s.expire())
     assert (race.second, race.waited) == ([], False)
     assert jobs.expire() == [(sibling.job_id, "queued")]
     assert jobs.state(mine.job_id) == "succeeded"
     assert_whole(db)
 
 
-def test_a_word_of_the_worker_waits_for_the_handlers_transaction(db: Database, jobs: Session) -> None:
+def test_a_word_of_the_worker_waits_for_the_handlers_transaction(
+    db: Database, jobs: Session, two: Two
+) -> None:
     """The worker gives up on a handler whose transaction is still open: the transaction decides."""
     jobs.enqueue()
     held = jobs.claim_one()
-    race = run_race(db, lambda s: s.finish(held), lambda s: say_codes(s.fail(held, outcomes=["timed_out"])))
+    race = two.race(lambda s: s.finish(held), lambda s: say_codes(s.fail(held, outcomes=["timed_out"])))
     assert (race.second, race.waited) == (["lease_lost"], True)
     assert jobs.state(held.job_id) == "succeeded"
     assert_whole(db)

@@ -1,28 +1,25 @@
 """Producers that use one key, one id or one new lane at the same moment."""
 
 import threading
-from typing import Any, Literal
+from typing import Any
 from uuid import uuid4
 
 import psycopg
 import pytest
 
 from tests.sql.steps import Session
-from tests.sql.two import run_race
+from tests.sql.two import ENDINGS, Ending, Two
 from tests.sql.whole import assert_whole, nothing_changed
 from tests.support import Database
 
 pytestmark = pytest.mark.every_version
 
-Ending = Literal["commit", "rollback"]
-
 
 @pytest.mark.parametrize("scope", ["forever", "active"])
-@pytest.mark.parametrize("ending", ["commit", "rollback"])
-def test_one_key_two_producers(db: Database, jobs: Session, ending: Ending, scope: str) -> None:
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_one_key_two_producers(db: Database, jobs: Session, two: Two, ending: Ending, scope: str) -> None:
     jobs.enqueue()
-    race = run_race(
-        db,
+    race = two.race(
         lambda s: s.enqueue_row(key="k", scope=scope),
         lambda s: s.enqueue_row(key="k", scope=scope),
         ending=ending,
@@ -37,34 +34,29 @@ def test_one_key_two_producers(db: Database, jobs: Session, ending: Ending, scop
     assert_whole(db)
 
 
-def test_one_key_two_contents(db: Database, jobs: Session) -> None:
+def test_one_key_two_contents(db: Database, jobs: Session, two: Two) -> None:
     jobs.enqueue()
-    race = run_race(db, lambda s: s.enqueue(1, key="k"), lambda s: s.enqueue("mail", 2, key="k"))
-    assert race.second != "WL002", "another kind is another key"
-    race = run_race(db, lambda s: s.enqueue("mail", 1, key="q"), lambda s: s.enqueue("mail", 2, key="q"))
+    race = two.race(lambda s: s.enqueue("mail", 1, key="q"), lambda s: s.enqueue("mail", 2, key="q"))
     assert race.second == "WL002"
     assert_whole(db)
 
 
-@pytest.mark.parametrize("ending", ["commit", "rollback"])
-def test_one_id_two_producers(db: Database, jobs: Session, ending: Ending) -> None:
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_one_id_two_producers(db: Database, jobs: Session, two: Two, ending: Ending) -> None:
     jobs.enqueue()
     mine = uuid4()
-    race = run_race(
-        db, lambda s: s.enqueue_row(id=mine), lambda s: s.enqueue_row(id=mine), ending=ending
-    )
+    race = two.race(lambda s: s.enqueue_row(id=mine), lambda s: s.enqueue_row(id=mine), ending=ending)
     assert race.waited
     assert tuple(race.second) == (mine, ending == "rollback")
     assert len(jobs.claim(5)) == 2
     assert_whole(db)
 
 
-@pytest.mark.parametrize("ending", ["commit", "rollback"])
-def test_a_finished_holder_is_succeeded_once(db: Database, jobs: Session, ending: Ending) -> None:
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_finished_holder_is_succeeded_once(db: Database, jobs: Session, two: Two, ending: Ending) -> None:
     old = jobs.enqueue(key="k", scope="active")
     jobs.complete(jobs.claim_one())
-    race = run_race(
-        db,
+    race = two.race(
         lambda s: s.enqueue_row(key="k", scope="active"),
         lambda s: s.enqueue_row(key="k", scope="active"),
         ending=ending,
@@ -80,10 +72,9 @@ def test_a_finished_holder_is_succeeded_once(db: Database, jobs: Session, ending
     assert_whole(db)
 
 
-@pytest.mark.parametrize("ending", ["commit", "rollback"])
-def test_two_producers_make_one_new_lane(db: Database, jobs: Session, ending: Ending) -> None:
-    race = run_race(
-        db,
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_two_producers_make_one_new_lane(db: Database, jobs: Session, two: Two, ending: Ending) -> None:
+    race = two.race(
         lambda s: s.enqueue_row("new", queue="new"),
         lambda s: s.enqueue_row("new", queue="new"),
         ending=ending,

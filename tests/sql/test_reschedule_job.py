@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from tests.sql.operate import bind, call, call_value, events, kill
+from tests.sql.operate import bind, call, call_value, events, kill, waiting
 from tests.sql.steps import DEFAULT_TENANT, OTHER_TENANT, UNKNOWN, Session, refused
 from tests.sql.whole import assert_whole, nothing_changed
 from tests.support import Clock, Database
@@ -117,3 +117,50 @@ def test_foreign_and_unknown_jobs_get_the_same_answer(db: Database, jobs: Sessio
     call(db, "reschedule_job", tenant=OTHER_TENANT, job=foreign, role="producer")
 
 
+def test_a_claim_that_was_first_wins(db: Database, jobs: Session) -> None:
+    job_id = jobs.enqueue()
+    claimer, mover = Session(db.connect(autocommit=False)), Session(db.connect())
+    claimer.claim_one()
+    query = "select windlass.reschedule_job(%s, %s, clock_timestamp() + interval '1 h')"
+    with waiting(db, mover.conn, lambda: mover.call(query, DEFAULT_TENANT, job_id)) as moved:
+        claimer.conn.commit()
+        with refused("WL004", "is running"):
+            moved.result()
+    assert_whole(db)
+
+
+def test_a_claim_passes_over_a_job_that_is_being_moved(db: Database, jobs: Session) -> None:
+    moving, next_one = jobs.enqueue(), jobs.enqueue()
+    mover = Session(db.connect(autocommit=False))
+    query = "select windlass.reschedule_job(%s, %s, clock_timestamp() + interval '1 h')"
+    mover.call(query, DEFAULT_TENANT, moving)
+    assert [row.job_id for row in jobs.claim(2)] == [next_one]
+    mover.conn.commit()
+    assert jobs.claim(2) == []
+    assert_whole(db)
+
+
+def test_of_two_moves_the_last_one_stands(db: Database, jobs: Session, clock: Clock) -> None:
+    job_id = jobs.enqueue()
+    first, second = Session(db.connect(autocommit=False)), Session(db.connect())
+    query = "select windlass.reschedule_job(%s, %s, p_priority => %s)"
+    first.call(query, DEFAULT_TENANT, job_id, 1)
+    with waiting(db, second.conn, lambda: second.call(query, DEFAULT_TENANT, job_id, 2)) as moved:
+        first.conn.commit()
+        moved.result()
+    assert jobs.get(job_id).priority == 2
+    assert_whole(db)
+
+
+def test_those_who_wait_are_woken_only_by_a_job_that_is_due(
+    db: Database, jobs: Session, clock: Clock
+) -> None:
+    job_id = jobs.enqueue(queue="slow", run_at=clock.now() + timedelta(days=1))
+    jobs.claim(1, queues=["slow"], wait=True)
+    listener = db.connect()
+    listener.execute("listen windlass")
+    reschedule(db, job_id, run_at=clock.now() + timedelta(hours=1))
+    assert list(listener.notifies(timeout=0, stop_after=1)) == []
+    reschedule(db, job_id)
+    (notice,) = listener.notifies(timeout=10, stop_after=1)
+    assert notice.payload == "slow"

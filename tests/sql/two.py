@@ -5,14 +5,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
-from uuid import UUID
 
 import psycopg
 
-from tests.sql.steps import DEFAULT_TENANT, NODE, Session
+from tests.sql.steps import Session
 from tests.support import Database
 
 Step = Callable[[Session], Any]
+Ending = Literal["commit", "rollback"]
+ENDINGS: tuple[Ending, ...] = ("commit", "rollback")
 DEADLINE = 20.0
 
 
@@ -66,28 +67,26 @@ def attempt(session: Session, step: Step) -> Any:
         return error
 
 
-def run_race(
-    db: Database,
-    first: Step,
-    second: Step,
-    *,
-    ending: Literal["commit", "rollback"] = "commit",
-    tenant: UUID = DEFAULT_TENANT,
-    node: UUID = NODE,
-) -> Race:
-    """Take the first step in an open transaction, start the second, then end the first's transaction."""
-    one = Session(db.connect(autocommit=False), tenant, node)
-    two = Session(db.connect(autocommit=False), tenant, node)
-    got = attempt(one, first)
-    running = Running(db, two, second)
-    waited = running.waits()
-    if ending == "commit":
-        one.conn.commit()
-    else:
-        one.conn.rollback()
-    then = running.result()
-    two.conn.commit()
-    for result in (got, then):
-        if isinstance(result, Exception):
-            raise result
-    return Race(got, then, waited)
+class Two:
+    """The two sessions of a race."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._first = Session(db.connect(autocommit=False))
+        self._second = Session(db.connect(autocommit=False))
+
+    def race(self, first: Step, second: Step, *, ending: Ending = "commit") -> Race:
+        """Take the first step in an open transaction, start the second, then end the first's transaction."""
+        got = attempt(self._first, first)
+        running = Running(self._db, self._second, second)
+        waited = running.waits()
+        if ending == "commit":
+            self._first.conn.commit()
+        else:
+            self._first.conn.rollback()
+        then = running.result()
+        self._second.conn.commit()
+        for result in (got, then):
+            if isinstance(result, Exception):
+                raise result
+        return Race(got, then, waited)

@@ -15,8 +15,9 @@ with attempts as (
   from windlass_data.attempt as a group by 1, 2
 ), held as (
   select l.id as token, l.tenant_id, l.lane_id, l.open, m.job_id, m.version, m.counted,
-         not exists (select from windlass_data.attempt as a
-                     where a.tenant_id = l.tenant_id and a.job_id = m.job_id and a.version = m.version) as runs
+         not exists (
+           select from windlass_data.attempt as a
+           where a.tenant_id = l.tenant_id and a.job_id = m.job_id and a.version = m.version) as runs
   from windlass_data.lease as l
   cross join lateral unnest(l.job_ids, l.versions, l.counted) as m(job_id, version, counted)
 ), place as (
@@ -118,6 +119,20 @@ def read_tables(db: Database) -> dict[str, list[str]]:
         ]
         for (name,) in tables
     }
+
+
+def lapse(db: Database) -> None:
+    """Let every lease run out, without moving the clock."""
+    db.execute("update windlass_data.lease set expires_at = '2000-01-01Z'", role="superuser")
+
+
+def clear(db: Database) -> None:
+    """Forget every job, so that one database serves several cases."""
+    db.execute(
+        "truncate windlass_data.job, windlass_data.attempt, windlass_data.ready, windlass_data.scheduled, "
+        "windlass_data.lease, windlass_data.cancel_request, windlass_data.idempotency_key",
+        role="superuser",
+    )
 
 
 @contextmanager

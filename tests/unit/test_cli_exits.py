@@ -63,7 +63,9 @@ def test_a_traceback_is_shown_only_when_asked_for() -> None:
     assert describe(error)[:2] == ("internal", "ValueError: surprise")
     assert "Traceback" not in report(*describe(error), as_json=False)
     assert "Traceback" in report(*describe(error), as_json=False, error=error)
-    assert "Traceback" in json.loads(report(*describe(error), as_json=True, error=error))["error"]["traceback"]
+    assert (
+        "Traceback" in json.loads(report(*describe(error), as_json=True, error=error))["error"]["traceback"]
+    )
 
 
 def test_words_about_errors_are_found_wherever_they_stand() -> None:

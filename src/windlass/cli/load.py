@@ -14,14 +14,18 @@ def load_app(name: str) -> Windlass:
     """The Windlass object behind `module:app`; the module may lie in the current directory."""
     module_name, colon, path = name.partition(":")
     if not (module_name and colon and path):
-        raise InvalidInput(f"{name!r} does not name an application: write it as module:app, as in shop.jobs:app")
+        raise InvalidInput(
+            f"{name!r} does not name an application: write it as module:app, as in shop.jobs:app"
+        )
     found: object = _import(module_name)
     for part in path.split("."):
         if not hasattr(found, part):
             raise InvalidInput(f"the module {module_name} has no {path!r}{_instead(module_name)}")
         found = getattr(found, part)
     if not isinstance(found, Windlass):
-        raise InvalidInput(f"{name} is a {type(found).__name__}, not a Windlass object{_instead(module_name)}")
+        raise InvalidInput(
+            f"{name} is a {type(found).__name__}, not a Windlass object{_instead(module_name)}"
+        )
     return found
 
 

@@ -9,8 +9,8 @@ from typing import Annotated, Self
 import typer
 from typer.main import get_command
 
-from windlass.cli import migrate, version
 from windlass.cli.exits import CODES_HELP, Exit, describe, exit_code, report
+from windlass.cli.tree import CommandTree
 
 __all__ = ["app", "run"]
 
@@ -18,14 +18,13 @@ DEBUG = "WINDLASS_DEBUG"
 
 app = typer.Typer(
     name="windlass",
+    cls=CommandTree,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["--help", "-h"]},
     epilog=CODES_HELP,
 )
-for command in (migrate, version):
-    command.add_to(app)
 
 
 @app.callback()

@@ -4,17 +4,19 @@ from typing import Annotated
 
 import typer
 
-from windlass.cli.options import AsJson, DatabaseUrl
+from windlass.cli.options import AsJson, DatabaseUrl, WrongUsage
 from windlass.cli.output import note, print_json, say
 from windlass.cli.session import read_settings
+from windlass.cli.tree import single
+
+app = single()
 
 
-def add_to(app: typer.Typer) -> None:
-    app.command()(migrate)
-
-
+@app.command()
 def migrate(
-    sql: Annotated[bool, typer.Option("--sql", help="Print the script instead; nothing is connected.")] = False,
+    sql: Annotated[
+        bool, typer.Option("--sql", help="Print the script instead; nothing is connected.")
+    ] = False,
     since: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="With --sql: only what comes after this migration."),
@@ -35,8 +37,8 @@ def migrate(
       windlass migrate --check
       windlass migrate --sql | psql -v ON_ERROR_STOP=1 "$ADMIN_URL"
     """
-    if sql and check or since and not sql:
-        raise typer.BadParameter("--sql and --check exclude each other, and --since needs --sql")
+    if (sql and check) or (since and not sql):
+        raise WrongUsage("--sql and --check exclude each other, and --since needs --sql")
     if sql:
         _print_script(since, as_json=as_json)
     elif check:

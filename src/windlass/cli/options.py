@@ -14,11 +14,20 @@ __all__ = [
     "JobId",
     "Reason",
     "TenantName",
+    "WrongUsage",
     "Yes",
     "split_names",
     "to_moment",
+    "to_moment_or_span",
     "to_seconds",
 ]
+
+
+class WrongUsage(typer.TyperException):
+    """The words of a command line do not go together; exits with 2."""
+
+    exit_code = 2
+
 
 _COMMON = "Common options"
 _UNITS = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
@@ -46,7 +55,9 @@ TenantName: TypeAlias = Annotated[
         rich_help_panel=_COMMON,
     ),
 ]
-AppName: TypeAlias = Annotated[str, typer.Argument(metavar="MODULE:APP", help="Where the Windlass object is.")]
+AppName: TypeAlias = Annotated[
+    str, typer.Argument(metavar="MODULE:APP", help="Where the Windlass object is.")
+]
 JobId: TypeAlias = Annotated[UUID, typer.Argument(metavar="ID", help="The job's whole id.")]
 Reason: TypeAlias = Annotated[
     str | None, typer.Option("--reason", help="Why; kept in the history.", metavar="TEXT")
@@ -66,7 +77,7 @@ def to_seconds(text: str) -> float:
 
 
 def to_moment(text: str) -> datetime:
-    """ISO 8601 with its time zone, or a length of time ago such as `2h`."""
+    """ISO 8601 with its time zone."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -76,17 +87,16 @@ def to_moment(text: str) -> datetime:
     return moment
 
 
-def to_past(text: str) -> datetime | timedelta:
-    """A moment, or how long ago: `2030-01-31T09:00:00Z` or `2h`."""
-    try:
+def to_moment_or_span(text: str) -> datetime | timedelta:
+    """A moment, or a length of time that the command counts from now."""
+    if text[:4].isdecimal() and text[4:5] == "-":
         return to_moment(text)
-    except typer.BadParameter:
-        return timedelta(seconds=to_seconds(text))
+    return timedelta(seconds=to_seconds(text))
 
 
 def split_names(values: list[str] | None) -> list[str] | None:
     """`--queue a,b --queue c` is a, b, c; None when nothing was named."""
     names = [name.strip() for value in values or [] for name in value.split(",")]
     if any(not name for name in names):
-        raise typer.BadParameter("a name in the list is empty")
+        raise WrongUsage("a name in the list is empty")
     return list(dict.fromkeys(names)) or None

@@ -3,18 +3,17 @@
 import platform
 from importlib import metadata
 
-import typer
-
 from windlass.cli.options import AsJson
 from windlass.cli.output import print_json, say
+from windlass.cli.tree import single
 
 DISTRIBUTION = "windlass-jobs"
 
 
-def add_to(app: typer.Typer) -> None:
-    app.command()(version)
+app = single()
 
 
+@app.command()
 def version(as_json: AsJson = False) -> None:
     """Print the version of Windlass, and of what it stands on."""
     found = {

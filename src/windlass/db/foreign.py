@@ -121,8 +121,11 @@ def _sqlalchemy_statement(connection: Any, call: Call[Any]) -> tuple[Any, dict[s
 
     dialect = connection.dialect if hasattr(connection, "dialect") else connection.get_bind().dialect
     _check_postgres(dialect.name)
-    statement = text(_NUMBER.sub(r":value_\1", _LONE_COLON.sub(r"\\:", call.text)))
-    return statement, {f"value_{place}": _plain(value) for place, value in enumerate(call.values, 1)}
+    # In parentheses, because a name with a colon behind it, as before a cast, is not taken for a parameter.
+    statement = text(_NUMBER.sub(r"(:value_\1)", _LONE_COLON.sub(r"\\:", call.text)))
+    # asyncpg takes the types that the casts ask for, and no text instead.
+    values = call.values if dialect.driver == "asyncpg" else map(_plain, call.values)
+    return statement, {f"value_{place}": value for place, value in enumerate(values, 1)}
 
 
 def _run_django(connection: Any, call: Call[Any]) -> Rows:
@@ -140,10 +143,7 @@ async def _run_asyncpg(connection: Any, call: Call[Any]) -> Rows:
 
 
 def _plain(value: Any) -> Any:
-    """A value that no stack dresses in a type of its own; the casts in the call's text say what it is.
-
-    SQLAlchemy, for one, would declare a datetime to be without a time zone.
-    """
+    """A value that every driver can send: what it is, the casts in the call's text say."""
     if isinstance(value, list):
         return [_plain(item) for item in value]
     if isinstance(value, datetime):

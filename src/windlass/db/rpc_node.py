@@ -1,14 +1,41 @@
 """The verbs of a node: one function here for one SQL function, of the same name."""
 
-from collections.abc import Sequence
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+from typing import NamedTuple, TypeVar
 from uuid import UUID
 
 from windlass.db.call import Call, Row
 
-__all__ = ["heartbeat_node", "lock_timeout", "stop_node", "undurable"]
+__all__ = [
+    "Maintained",
+    "Pruned",
+    "heartbeat_node",
+    "lock_timeout",
+    "maintain",
+    "prune_jobs",
+    "stop_node",
+    "undurable",
+]
 
 T = TypeVar("T")
+
+
+class Maintained(NamedTuple):
+    """What one round of maintenance did; `ran` is False where another node was at it."""
+
+    ran: bool
+    made: list[date]
+    missing: list[date]
+
+
+class Pruned(NamedTuple):
+    """What one bounded piece of pruning did; `more` says that there is more to do now."""
+
+    dropped: list[date]
+    busy: list[date]
+    removed: int
+    more: bool
 
 
 def undurable(call: Call[T]) -> Call[T]:
@@ -51,6 +78,23 @@ def heartbeat_node(
 def stop_node(node_id: UUID) -> Call[bool]:
     """The node is active no longer; its leases are not touched."""
     return Call("select windlass.stop_node($1::uuid)", (node_id,), _truth)
+
+
+def maintain(days_ahead: int = 3) -> Call[Maintained]:
+    """Make the tables of the days ahead, and remove what has run out."""
+    text = "select ran, made, missing from windlass.maintain($1::int)"
+    return Call(text, (days_ahead,), lambda rows: Maintained._make(rows[0]))
+
+
+def prune_jobs(keep_days: Mapping[str, float], limit: int = 5000) -> Call[Pruned]:
+    """Remove finished jobs older than `keep_days` of their state; a state left out is kept for ever."""
+    text = (
+        "select dropped, busy, removed, more from windlass.prune_jobs("
+        "$1::interval, $2::interval, $3::interval, $4::interval, $5::int)"
+    )
+    keeps = [keep_days.get(state) for state in ("succeeded", "canceled", "skipped", "dead")]
+    values = (*(None if days is None else timedelta(days=days) for days in keeps), limit)
+    return Call(text, values, lambda rows: Pruned._make(rows[0]))
 
 
 def _truth(rows: Sequence[Row]) -> bool:

@@ -104,7 +104,6 @@ class LiveView:
         return Group(*parts)
 
     def _draw_jobs(self) -> RenderableType:
-        tally = self._tally
         table = _table()
         table.add_column("tenant")
         for name in COLUMNS:
@@ -112,19 +111,20 @@ class LiveView:
         wide = self._console.width >= _NARROW + _BAR_WIDTH
         if wide:
             table.add_column("ended", width=_BAR_WIDTH)
-        for tenant in tally.states:
-            counts = [str(tally.count(name, tenant=tenant) or "·") for name in COLUMNS]
-            bar = ProgressBar(max(1, tally.total(tenant)), tally.ended(tenant), width=_BAR_WIDTH)
-            table.add_row(tenant, *counts, *([bar] if wide else []))
+        for tenant, jobs in self._tally.jobs.items():
+            states = self._tally.states(tenant)
+            bar = ProgressBar(max(1, len(jobs)), self._tally.ended(tenant), width=_BAR_WIDTH)
+            table.add_row(tenant, *(str(states[name] or "·") for name in COLUMNS), *([bar] if wide else []))
         return table
 
     def _draw_nodes(self) -> RenderableType:
-        texts = [
-            f"{node.name} (pid {node.pid}) {'▮' * node.running}{'▯' * max(0, node.concurrency - node.running)}"
-            for node in self._tally.nodes
-            if node.active
-        ]
-        return Text("  ".join(texts), style="cyan", overflow="ellipsis", no_wrap=True)
+        line = Text(overflow="ellipsis", no_wrap=True)
+        for node in self._tally.nodes:
+            alive = node.pid in self._tally.alive
+            slots = "▮" * node.running + "▯" * (node.concurrency - node.running)
+            text = f"{node.name} {'pid' if alive else 'dead, was'} {node.pid} {slots}   "
+            line.append(text, style="cyan" if alive else "red")
+        return line
 
 
 def _table() -> Table:

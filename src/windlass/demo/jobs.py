@@ -25,7 +25,7 @@ __all__ = [
 RELEASE = "DEMO_RELEASE"
 """The variable that says which release of the shop's code a worker runs; the second one has the fix."""
 
-_QUICK = RetryPolicy(base=0.2, cap=1.0, jitter="tenth")
+_QUICK = RetryPolicy(base_seconds=0.2, cap_seconds=1.0, jitter="tenth")
 
 app = Windlass()
 

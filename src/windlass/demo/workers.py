@@ -12,13 +12,15 @@ from dataclasses import dataclass, field
 from windlass.demo.jobs import RELEASE
 from windlass.errors import WindlassError
 
-__all__ = ["LEASE_SECONDS", "WorkerProcess", "Workers"]
+__all__ = ["LEASE_SECONDS", "WORKERS", "WorkerProcess", "Workers"]
 
+WORKERS = 3
 LEASE_SECONDS = 2.0
 _CONCURRENCY = 4
 _GRACE_SECONDS = 5.0
 _PATIENCE_SECONDS = _GRACE_SECONDS + 5.0
 _KEPT_LINES = 40
+_LONGEST_LINE = 1024 * 1024
 
 
 @dataclass(slots=True, eq=False)
@@ -55,9 +57,9 @@ class WorkerProcess:
 class Workers:
     """Keeps some workers running: one that ends is replaced, as any service manager would."""
 
-    def __init__(self, database_url: str, count: int, note: Callable[[str], None]) -> None:
+    def __init__(self, database_url: str, note: Callable[[str], None]) -> None:
         self._url = database_url
-        self._names = [f"worker-{number}" for number in range(1, count + 1)]
+        self._names = [f"worker-{number}" for number in range(1, WORKERS + 1)]
         self._note = note
         self._release = 1
         self._keepers: list[asyncio.Task[None]] = []
@@ -79,9 +81,11 @@ class Workers:
     def current(self) -> list[WorkerProcess]:
         return [self._current[name] for name in self._names if name in self._current]
 
-    def kill(self, pid: int) -> None:
-        """SIGKILL: no handler, no cleanup, no goodbye."""
-        next(worker for worker in self.current if worker.pid == pid).send(signal.SIGKILL)
+    async def kill(self, pid: int) -> None:
+        """SIGKILL: no handler, no cleanup, no goodbye.  Returns when the process is dead."""
+        victim = next(worker for worker in self.current if worker.pid == pid)
+        victim.send(signal.SIGKILL)
+        await victim.process.wait()
 
     def check(self) -> None:
         """Raise what is wrong with a worker that ended by itself: it would only do so again."""
@@ -105,16 +109,18 @@ class Workers:
             self._current[name] = worker
             try:
                 code = await worker.ended()
-            except asyncio.CancelledError:
+            except BaseException:
                 await _stop(worker)
                 raise
             if worker.dismissed:
                 self._note(f"{name} (pid {worker.pid}) finished its jobs and left")
             elif code >= 0:
-                raise WindlassError("\n".join([f"{name} ended by itself with exit code {code}:", *worker.lines]))
+                last_words = "\n".join(worker.lines)
+                raise WindlassError(f"{name} ended by itself with exit code {code}:\n{last_words}")
             else:
                 self.killed.append(worker)
-                self._note(f"{name} (pid {worker.pid}) was ended by {_signal_name(code)}; another takes its place")
+                how = signal.Signals(-code).name
+                self._note(f"{name} (pid {worker.pid}) was ended by {how}; another takes its place")
 
     async def _start(self, name: str) -> asyncio.subprocess.Process:
         return await asyncio.create_subprocess_exec(
@@ -122,6 +128,7 @@ class Workers:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
+            limit=_LONGEST_LINE,
             env=self._environment(name),
             start_new_session=True,  # Ctrl-C goes to the demo alone, which then stops its workers
         )
@@ -149,7 +156,3 @@ async def _stop(worker: WorkerProcess) -> None:
     except TimeoutError:
         worker.send(signal.SIGKILL)
         await worker.ended()
-
-
-def _signal_name(code: int) -> str:
-    return signal.Signals(-code).name

@@ -39,6 +39,7 @@ class Attempt:
         "handled",
         "job",
         "lease",
+        "on_begun",
         "reason",
         "said",
         "started",
@@ -54,6 +55,7 @@ class Attempt:
         self.lease = lease
         self.context = context
         self.started = elapsed_clock()
+        self.on_begun: Callable[[], None] | None = None
         self.reason: StopReason | None = None
         self.handled = False
         self.said = False
@@ -100,7 +102,11 @@ class Attempt:
         raise RuntimeError("no child process could be started for the handler")
 
     def _told(self, name: str, value: Any) -> None:
-        if name == "finishing":
+        if name == "begun":
+            self.started = elapsed_clock()
+            if self.on_begun is not None:
+                self.on_begun()
+        elif name == "finishing":
             self.finishing = True
         elif name == "log":
             logging.getLogger(value.name).handle(value)
@@ -179,10 +185,16 @@ class Attempts:
             attempt.task = self._loop.create_task(call, context=scope)
             attempt.task.add_done_callback(partial(self._task_done, attempt))
         else:
+            if definition.room == "process":
+                attempt.on_begun = partial(self._call_soon, self._set_timer, attempt)
             future = self._threads.submit(scope.run, self._run_in_thread, attempt)
-            future.add_done_callback(partial(self._report_thread, attempt))
-        timeout = definition.timeout if job.timeout is None else job.timeout
-        if timeout is not None:
+            future.add_done_callback(partial(self._call_soon, self._thread_done, attempt))
+        if definition.room != "process":  # there, the time begins when the child does
+            self._set_timer(attempt)
+
+    def _set_timer(self, attempt: Attempt) -> None:
+        timeout = attempt.definition.timeout if attempt.job.timeout is None else attempt.job.timeout
+        if timeout is not None and not attempt.handled and attempt in self._busy:
             attempt.timer = self._loop.call_later(timeout, self.stop, attempt, "timed_out")
 
     def _run_in_thread(self, attempt: Attempt) -> Word | None:
@@ -191,9 +203,9 @@ class Attempts:
         job, lease = attempt.job, attempt.lease
         return run_sync(attempt.definition, job, attempt.context, self._limits, lease.now)
 
-    def _report_thread(self, attempt: Attempt, future: "Future[Word | None]") -> None:
+    def _call_soon(self, *call: Any) -> None:
         with suppress(RuntimeError):  # of a closed loop: a thread that outlived its worker can tell nobody
-            self._loop.call_soon_threadsafe(self._thread_done, attempt, future)
+            self._loop.call_soon_threadsafe(*call)
 
     def _thread_done(self, attempt: Attempt, future: "Future[Word | None]") -> None:
         if future.cancelled():

@@ -46,7 +46,7 @@ def main(fd: int) -> None:
             order: Order = connection.recv()
         except EOFError:
             return
-        tell("begun")
+        tell("taken")
         tell("word", _run(order, tell))
 
 
@@ -77,6 +77,7 @@ def _run(order: Order, tell: Any) -> Word:
             max_result_bytes=limits.result_bytes,
             on_finish=functools.partial(tell, "finishing"),
         )
+        tell("begun")
         with running_job(order.worker_id, job):
             word = run_sync(definition, job, context, limits, now)
     word.exception = None  # what it holds may not travel between processes; its text is in the word

@@ -72,7 +72,7 @@ class Child:
 
         None if it was dead before it began: that is not the job's doing.
         """
-        begun = False
+        taken = False
         try:
             self._connection.send(order)
             while True:
@@ -80,12 +80,12 @@ class Child:
                 if name == "word":
                     word: Word = value
                     return word
-                begun = begun or name == "begun"
+                taken = taken or name == "taken"
                 told(name, value)
         except (EOFError, OSError):
             self.kill()
             code = self._process.wait()
-            return word_for_crash(order.job, code) if begun else None
+            return word_for_crash(order.job, code) if taken else None
 
     @property
     def alive(self) -> bool:

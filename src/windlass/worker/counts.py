@@ -1,5 +1,6 @@
 """What became of the jobs that a worker saw: counted, and told."""
 
+import json
 import logging
 from dataclasses import dataclass
 
@@ -68,5 +69,5 @@ def _note_failed(counts: Counts, signals: Signals, word: Word, answer: Answer) -
         state=answer.state,
         run_at=answer.run_at,
         # A child's exception stayed in the child: then its text stands for it.
-        **({"exception": word.exception} if word.exception is not None else {"error": word.error}),
+        **({"exception": word.exception} if word.exception else {"error": json.loads(word.error or "null")}),
     )

@@ -109,8 +109,9 @@ class Flow:
     def answered(self, word: Word, answer: Answer) -> None:
         self._leases.let_go(word.job.token)
         note_answer(self._counts, self._signals, word, answer)
-        if self._buffer:
+        if self.reporter.backlog == MAX_BACKLOG - 1:  # what it held back may go on
             self._start_some()
+            self.claims.make_room()
 
     def _lose(self, job: ClaimedJob) -> None:
         self._leases.let_go(job.token)

@@ -20,7 +20,7 @@ def run_sync(
         value = asyncio.run(called) if definition.is_async else called
         word = word_for_value(job, value, limits, now)
     except (Exception, SystemExit) as error:  # sys.exit() in a handler is that job's affair, not ours
-        word = word_for_error(job, error, limits)
+        word = word_for_error(job, _from_handler(error), limits)
     return _with_context(word, context)
 
 
@@ -33,7 +33,7 @@ async def run_async(
         value = await called if definition.is_async else called
         word = word_for_value(job, value, limits, now)
     except (Exception, SystemExit) as error:
-        word = word_for_error(job, error, limits)
+        word = word_for_error(job, _from_handler(error), limits)
     return _with_context(word, context)
 
 
@@ -42,6 +42,14 @@ def _call(definition: JobDefinition, job: ClaimedJob, context: JobContext | None
     if definition.wants_context:
         return definition.handler(context, *args, **kwargs)
     return definition.handler(*args, **kwargs)
+
+
+def _from_handler(error: BaseException) -> BaseException:
+    """The error, with a traceback that begins in the handler and not in here."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None and trace.tb_frame.f_globals is globals():
+        trace = trace.tb_next
+    return error.with_traceback(trace)
 
 
 def _with_context(word: Word, context: JobContext | None) -> Word:

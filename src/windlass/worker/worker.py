@@ -101,6 +101,11 @@ class Worker:
         return self._flow.attempts.stuck
 
     @property
+    def claims_made(self) -> int:
+        """How many times the database was asked for jobs."""
+        return self._flow.claims.asked
+
+    @property
     def renewals(self) -> int:
         """How many times the leases were renewed."""
         return self._upkeep.renewals

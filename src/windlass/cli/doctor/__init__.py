@@ -1,5 +1,5 @@
 """`windlass doctor`: look at an installation, say what is wrong and what to do about it."""
 
-from windlass.cli.doctor.command import add_to
+from windlass.cli.doctor.command import app
 
-__all__ = ["add_to"]
+__all__ = ["app"]

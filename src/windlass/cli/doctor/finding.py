@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-__all__ = ["Finding", "Level", "fail", "ok", "warn"]
+__all__ = ["Finding", "Level", "fail", "in_words", "ok", "warn"]
 
 Level = Literal["ok", "warn", "fail"]
 
@@ -30,3 +30,9 @@ def warn(check: str, sentence: str, advice: str, **details: Any) -> Finding:
 def fail(check: str, sentence: str, advice: str, **details: Any) -> Finding:
     """Something that does not work, or is not safe."""
     return Finding(check=check, level="fail", sentence=sentence, advice=advice, details=details)
+
+
+def in_words(error: BaseException) -> str:
+    """What an error says, as the end of a sentence on one line."""
+    text = " ".join(str(error).split())
+    return text if text.endswith((".", "?", "!")) else f"{text}."

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-from windlass.cli.doctor.finding import Finding, fail, ok, warn
+from windlass.cli.doctor.finding import Finding, fail, in_words, ok, warn
 from windlass.cli.text import span
 from windlass.db.connect import connect, translated
 from windlass.errors import WindlassError
@@ -58,7 +58,9 @@ def check_role(connection: Any) -> Finding:
     login, role, superuser, bypass, groups, engine = _row(connection, _ROLE, [list(GROUPS)])
     details = {"login": login, "role": role, "groups": groups}
     if superuser or bypass or engine:
-        why = "a superuser" if superuser else "exempt (BYPASSRLS)" if bypass else "a member of windlass_engine"
+        why = (
+            "a superuser" if superuser else "exempt (BYPASSRLS)" if bypass else "a member of windlass_engine"
+        )
         return fail(
             "role",
             f"The role {role} is {why}: row-level security does not hold it, it sees every tenant.",
@@ -93,7 +95,7 @@ def check_isolation(connection: Any) -> Finding:
     except WindlassError as error:
         return warn(
             "isolation",
-            f"Row-level security could not be tried: {error}.",
+            f"Row-level security could not be tried: {in_words(error)}",
             "Run the doctor as a login in windlass_producer and windlass_reader.",
         )
     if not seen.pop("its own tenant"):
@@ -110,7 +112,9 @@ def check_isolation(connection: Any) -> Finding:
             "Stop the workers and run `windlass migrate`: row-level security was altered.",
             leaks=leaks,
         )
-    return ok("isolation", "Tried: a job is seen by its own tenant, and by nobody without one or with another.")
+    return ok(
+        "isolation", "Tried: a job is seen by its own tenant, and by nobody without one or with another."
+    )
 
 
 def _settings_to_try(tenant: Any) -> Iterator[tuple[str, str]]:
@@ -212,7 +216,11 @@ def check_listener(settings: Settings, url: str) -> Finding:
                 sender.execute("select pg_notify(%s, '')", [channel])
                 heard = list(listener.notifies(timeout=LISTEN_SECONDS, stop_after=1))
     except WindlassError as error:
-        return fail("listener", f"There is no connection to listen on: {error}.", "Check WINDLASS_LISTEN_URL.")
+        return fail(
+            "listener",
+            f"There is no connection to listen on: {in_words(error)}",
+            "Check WINDLASS_LISTEN_URL.",
+        )
     if not heard:
         return fail(
             "listener",

@@ -10,8 +10,9 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
-from windlass.db.embedded.home import Home
+from windlass.db.embedded.home import Home, State
 from windlass.db.embedded.postmaster import connect
+from windlass.errors import Unavailable
 
 DATABASE = "windlass"
 OWNER = "windlass_owner"
@@ -21,13 +22,16 @@ APP_ROLES = ("windlass_producer", "windlass_worker", "windlass_operator", "windl
 Connection = psycopg.Connection[tuple[object, ...]]
 
 
-def bootstrap(home: Home, socket_dir: Path, port: int, *, tcp: bool) -> None:
+def bootstrap(home: Home, state: State) -> None:
     """Idempotent, and safe to be killed at any point: the next start goes on from there."""
-    with connect(socket_dir, port) as connection:
-        _make_roles(connection)
-        _make_database(connection)
-        if tcp:
-            _set_passwords(connection, home, port)
+    try:
+        with connect(Path(state.socket_dir), state.port) as connection:
+            _make_roles(connection)
+            _make_database(connection)
+            if state.tcp:
+                _set_passwords(connection, home, state.port)
+    except psycopg.Error as error:
+        raise Unavailable(f"the server in {home.root} could not be given its roles: {error}") from error
 
 
 def read_password(home: Home, role: str) -> str | None:

@@ -39,21 +39,20 @@ def ensure_server(
     *,
     data_dir: Path | None = None,
     ephemeral: bool = False,
+    bin_dir: Path | None = None,
     tcp: bool = False,
     settings: Mapping[str, str] | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> Database:
     """The given database, else that of WINDLASS_DATABASE_URL, else the embedded server, started if need be.
 
-    Where a URL is given nothing is ever started; an empty one is refused, because it is more likely a secret
-    that failed to arrive than a wish for a database on this machine.
+    Where a URL is given nothing is ever started.  A variable that is set but empty counts as not set; an
+    empty argument is a mistake of the caller's.
     """
-    given = database_url if database_url is not None else environ.get("WINDLASS_DATABASE_URL")
-    if given is not None:
-        if not given.strip():
-            raise InvalidInput(
-                "the database URL is empty: unset WINDLASS_DATABASE_URL to use the embedded server"
-            )
+    if database_url is not None and not database_url.strip():
+        raise InvalidInput("the database URL is empty: pass None to use the embedded server")
+    given = database_url or environ.get("WINDLASS_DATABASE_URL")
+    if given:
         return Database(given, given)
-    server = EmbeddedServer.start(data_dir, ephemeral=ephemeral, tcp=tcp, settings=settings)
+    server = EmbeddedServer.start(data_dir, ephemeral=ephemeral, bin_dir=bin_dir, settings=settings, tcp=tcp)
     return Database(server.url(), server.url(OWNER), server)

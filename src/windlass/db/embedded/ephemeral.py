@@ -7,7 +7,7 @@ import os
 import shutil
 import stat
 import tempfile
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from windlass.db.embedded.account import Account
@@ -77,9 +77,10 @@ def _remove_if_dead(home: Home) -> bool:
 def remove(home: Home) -> None:
     """Remove a home and its socket directory; the mark of a home, its start lock, goes last."""
     shutil.rmtree(home.socket_dir(), ignore_errors=True)
-    for path in home.root.iterdir():
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        elif path != home.start_lock:
-            path.unlink()
-    shutil.rmtree(home.root)
+    with suppress(FileNotFoundError):  # its guardian or the sweep of another process may have been faster
+        for path in home.root.iterdir():
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            elif path != home.start_lock:
+                path.unlink()
+        shutil.rmtree(home.root)

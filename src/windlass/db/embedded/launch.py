@@ -40,7 +40,7 @@ PORT_TAKEN = "could not create any TCP/IP sockets"
 
 logger = logging.getLogger(__name__)
 
-Guardian = subprocess.Popen[bytes]
+GuardianProcess = subprocess.Popen[bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Request:
     ephemeral: bool
 
 
-def start_or_attach(home: Home, account: Account, request: Request) -> tuple[State, Guardian | None]:
+def start_or_attach(home: Home, account: Account, request: Request) -> tuple[State, GuardianProcess | None]:
     """Attach while a guardian holds the server lock, else start; a guardian only when we started."""
     while is_held(home.server_lock):
         state = _attach(home)
@@ -91,7 +91,9 @@ def _attach(home: Home) -> State | None:
     return None
 
 
-def _start(home: Home, provider: Provider, account: Account, request: Request) -> tuple[State, Guardian]:
+def _start(
+    home: Home, provider: Provider, account: Account, request: Request
+) -> tuple[State, GuardianProcess]:
     """Make what is missing, then start the server and wait until it is ready for the product."""
     end_postmaster(home.pgdata, PATIENCE_SECONDS)
     bin_dir = reachable_bin_dir(provider, account)
@@ -103,9 +105,8 @@ def _start(home: Home, provider: Provider, account: Account, request: Request) -
         log_from = _size(home.log)
         command = server_command(home, bin_dir, socket_dir, port, tcp=request.tcp)
         guardian = _spawn_guardian(home, account, command, socket_dir, request)
-        if _bring_up(home, guardian, socket_dir, port, request):
-            state = _state(provider, bin_dir, socket_dir, port, guardian, request)
-            home.write_state(state)
+        state = _state(provider, bin_dir, socket_dir, port, guardian, request)
+        if _bring_up(home, guardian, state):
             return state, guardian
         reason = _log_tail(home.log, log_from)
         if PORT_TAKEN not in reason:
@@ -113,12 +114,13 @@ def _start(home: Home, provider: Provider, account: Account, request: Request) -
     raise Unavailable(f"the embedded server in {home.root} did not start: {reason}", log=str(home.log))
 
 
-def _bring_up(home: Home, guardian: Guardian, socket_dir: Path, port: int, request: Request) -> bool:
+def _bring_up(home: Home, guardian: GuardianProcess, state: State) -> bool:
     """False when the server could not start; on any other trouble the guardian is dismissed first."""
     try:
-        if not _await_ready(home, guardian, socket_dir, port):
+        if not _await_ready(home, guardian, state):
             return False
-        bootstrap(home, socket_dir, port, tcp=request.tcp)
+        bootstrap(home, state)
+        home.write_state(state)
     except BaseException:
         guardian.send_signal(signal.SIGTERM)
         guardian.wait()
@@ -127,7 +129,12 @@ def _bring_up(home: Home, guardian: Guardian, socket_dir: Path, port: int, reque
 
 
 def _state(
-    provider: Provider, bin_dir: Path, socket_dir: Path, port: int, guardian: Guardian, request: Request
+    provider: Provider,
+    bin_dir: Path,
+    socket_dir: Path,
+    port: int,
+    guardian: GuardianProcess,
+    request: Request,
 ) -> State:
     return State(
         socket_dir=str(socket_dir),
@@ -143,7 +150,7 @@ def _state(
 
 def _spawn_guardian(
     home: Home, account: Account, command: list[str], socket_dir: Path, request: Request
-) -> Guardian:
+) -> GuardianProcess:
     spec = Spec(
         owner_pid=os.getpid(),
         command=command,
@@ -173,11 +180,11 @@ def _spawn_guardian(
         os.close(log)
 
 
-def _await_ready(home: Home, guardian: Guardian, socket_dir: Path, port: int) -> bool:
+def _await_ready(home: Home, guardian: GuardianProcess, state: State) -> bool:
     """Wait as long as there is a sign of life: an answer of any kind, or a growing log."""
     silence, log_size, remark_at = _Silence(), _size(home.log), time.monotonic() + REMARK_SECONDS
     while guardian.poll() is None:
-        answer = ask(socket_dir, port, home.pgdata)
+        answer = ask(Path(state.socket_dir), state.port, home.pgdata)
         if answer is Answer.READY:
             return True
         grown, log_size = _size(home.log) != log_size, _size(home.log)

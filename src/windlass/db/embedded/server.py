@@ -8,6 +8,7 @@ says that a server may be running.
 import atexit
 import os
 import signal
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -19,7 +20,7 @@ from windlass.db.embedded.bootstrap import APP, DATABASE, read_password
 from windlass.db.embedded.cluster import check_settings
 from windlass.db.embedded.ephemeral import make_home, remove, sweep
 from windlass.db.embedded.home import Home, State, default_data_dir, persistent_home
-from windlass.db.embedded.launch import PATIENCE_SECONDS, Guardian, Request, start_or_attach
+from windlass.db.embedded.launch import PATIENCE_SECONDS, GuardianProcess, Request, start_or_attach
 from windlass.db.embedded.locks import FileLock, held
 from windlass.db.embedded.postmaster import end_postmaster, living_postmaster
 from windlass.errors import InvalidInput, Unavailable
@@ -32,7 +33,7 @@ class EmbeddedServer:
     """
 
     def __init__(
-        self, home: Home, account: Account, request: Request, state: State, guardian: Guardian | None
+        self, home: Home, account: Account, request: Request, state: State, guardian: GuardianProcess | None
     ) -> None:
         self._home = home
         self._account = account
@@ -40,6 +41,7 @@ class EmbeddedServer:
         self._state = state
         self._guardian = guardian
         self._process = os.getpid()
+        self._turn = threading.Lock()
         self.owner = guardian is not None
         if self.owner:
             atexit.register(self.stop)
@@ -75,9 +77,11 @@ class EmbeddedServer:
             lock = _start_lock(home)
         try:
             return cls(home, account, request, *start_or_attach(home, account, request))
-        except BaseException:
+        except BaseException as error:
             if ephemeral:
                 remove(home)
+            if isinstance(error, OSError):
+                raise Unavailable(f"the server in {home.root} could not be started: {error}") from error
             raise
         finally:
             lock.drop()
@@ -130,24 +134,32 @@ class EmbeddedServer:
 
         A crash of the server alone needs nobody's help, the guardian restarts it.
         """
-        if self._guardian is None or os.getpid() != self._process or self._guardian.poll() is None:
+        if os.getpid() != self._process:
             return
-        with held(self._home.start_lock):
-            self._state, self._guardian = start_or_attach(self._home, self._account, self._request)
-        self.owner = self._guardian is not None
+        with self._turn:
+            if self._guardian is None or self._guardian.poll() is None:
+                return
+            with held(self._home.start_lock):
+                self._state, self._guardian = start_or_attach(self._home, self._account, self._request)
+            self.owner = self._guardian is not None
 
     def stop(self) -> None:
         """Fast shutdown, once, by the owner; returns when the server has ended.  Attached: nothing."""
-        if os.getpid() != self._process or self._guardian is None:
+        if os.getpid() != self._process:
             return
-        guardian, self._guardian = self._guardian, None
-        atexit.unregister(self.stop)
+        with self._turn:
+            guardian, self._guardian = self._guardian, None
+            if guardian is not None:
+                atexit.unregister(self.stop)
+                self._end(guardian)
+
+    def _end(self, guardian: GuardianProcess) -> None:
         guardian.send_signal(signal.SIGTERM)
         guardian.wait()
         if guardian.returncode != 0:
             # The guardian was killed, or gave up: what it would have done is left to us.
             end_postmaster(self._home.pgdata, PATIENCE_SECONDS)
-        if self._request.ephemeral and self._home.root.exists():
+        if self._request.ephemeral:
             remove(self._home)
 
     def __enter__(self) -> Self:

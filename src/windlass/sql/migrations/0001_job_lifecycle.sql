@@ -165,6 +165,9 @@ create index attempt_finished_at on windlass_data.attempt using brin (finished_a
 -- What falls outside every day: ids made by a clock far off, and rows kept longer than their day.
 create table windlass_data.job_rest partition of windlass_data.job default;
 create table windlass_data.attempt_rest partition of windlass_data.attempt default;
+-- The rest is never dropped, so what goes from it is found by when it ended, past all that is kept for longer.
+create index job_rest_ended on windlass_data.job_rest (ended_state, ended_at) where ended_state is not null;
+create index attempt_rest_ended on windlass_data.attempt_rest (ends, finished_at) where ends is not null;
 
 -- The smallest id that can be made at a moment: where a day's partition begins.
 create function windlass_data.first_id(p_at timestamptz) returns uuid

@@ -27,12 +27,14 @@ begin
       select j.tenant_id, j.id
       from windlass_data.%2$I as j
       where j.ended_state = %3$L and j.ended_at <= %4$L and j.tenant_id = coalesce($1, j.tenant_id)
+      %6$s
       limit $2
       for update skip locked
     )
     select * from by_attempt union all select * from by_hand limit $2
   $query$, 'attempt_' || p_part, 'job_' || p_part, p_state, p_before,
-           case p_part when 'rest' then 'order by a.finished_at' end)
+           case p_part when 'rest' then 'order by a.finished_at' end,
+           case p_part when 'rest' then 'order by j.ended_at' end)
   using windlass_data.bound_tenant(), p_limit;
 end
 $$;

@@ -15,6 +15,7 @@ as $$
 declare
   v_before text := windlass._enter_tenant(p_tenant);
 begin
+  perform windlass._hold_days();
   return query select * from windlass._describe_jobs(p_tenant, array[p_job]);
   if not found then
     raise exception 'there is no job %', p_job using errcode = 'WL001';

@@ -1,0 +1,151 @@
+"""Checks of how the tables and the server stand, read from what `windlass.health` tells."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from windlass.cli.doctor.finding import Finding, fail, ok, warn
+from windlass.cli.text import span
+from windlass.model import Node
+
+__all__ = ["check_nodes", "check_standing"]
+
+OLD_SECONDS, ANCIENT_SECONDS = 300.0, 3600.0
+OLD_XMIN = 1_000_000
+MANY_DEAD_ROWS = 100_000
+FULL_NOTICES = 0.5
+
+
+def check_standing(health: Mapping[str, Any]) -> Iterator[Finding]:
+    yield _forced(health)
+    yield _oldest_snapshot(health)
+    if health["dead_rows"] is not None:  # a role bound to a tenant is not told
+        yield _dead_rows(health["dead_rows"])
+    yield _notices(health["notification_queue_usage"])
+    yield _expired_leases(health["expired_leases"])
+    yield _days(health)
+
+
+def _forced(health: Mapping[str, Any]) -> Finding:
+    if not health["rls_forced"]:
+        loose = ", ".join(health["unforced_tables"])
+        return fail(
+            "row security",
+            f"Row-level security is not forced on {loose}.",
+            "Somebody altered the schema by hand: enable and force it again, as windlass_owner.",
+            tables=health["unforced_tables"],
+        )
+    return ok("row security", "On and forced on every table that holds rows of a tenant.")
+
+
+def _oldest_snapshot(health: Mapping[str, Any]) -> Finding:
+    """Whoever holds an old snapshot keeps dead rows from being removed, and claims get slower."""
+    now = datetime.fromisoformat(health["now"])
+    held = [(_seconds(holder, now), holder) for holder in health["snapshots"]]
+    unseen = health["hidden_sessions"]
+    hidden = f" ({unseen} sessions of other roles cannot be seen)" if unseen else ""
+    old = [pair for pair in held if pair[0] > OLD_SECONDS or pair[1]["xmin_age"] > OLD_XMIN]
+    if not old:
+        longest = max((seconds for seconds, _ in held), default=0.0)
+        return ok(
+            "oldest transaction",
+            f"The oldest is {span(longest)} old{hidden}." if held else f"None is open{hidden}.",
+            seconds=round(longest, 1),
+        )
+    seconds, holder = max(old, key=lambda pair: (pair[0], pair[1]["xmin_age"]))
+    judge = fail if seconds > ANCIENT_SECONDS else warn
+    return judge(
+        "oldest transaction",
+        f"{_who(holder)} has held a snapshot for {span(seconds)}: dead rows pile up behind it.{hidden}",
+        _how_to_end(holder),
+        **holder,
+    )
+
+
+def _seconds(holder: Mapping[str, Any], now: datetime) -> float:
+    since = holder["since"]
+    return 0.0 if since is None else max(0.0, (now - datetime.fromisoformat(since)).total_seconds())
+
+
+def _who(holder: Mapping[str, Any]) -> str:
+    if holder["holder"] == "replication slot":
+        return f"The replication slot {holder['application_name']} ({holder['state']})"
+    if holder["holder"] == "prepared transaction":
+        return f"The prepared transaction {holder['application_name']} of {holder['usename']}"
+    name = holder["application_name"] or "a session without a name"
+    return f"Process {holder['pid']} ({name}, {holder['usename']}, {holder['state']})"
+
+
+def _how_to_end(holder: Mapping[str, Any]) -> str:
+    if holder["holder"] == "replication slot":
+        return "If its standby is gone for good: select pg_drop_replication_slot(name)."
+    if holder["holder"] == "prepared transaction":
+        return "Commit it or roll it back: rollback prepared 'name'."
+    if str(holder["state"]).startswith("idle in transaction"):
+        return (
+            f"End it with select pg_terminate_backend({holder['pid']}), mend the program that forgot its "
+            "transaction, and set idle_in_transaction_session_timeout."
+        )
+    return f"Let it finish, or end it: select pg_terminate_backend({holder['pid']})."
+
+
+def _dead_rows(dead: Mapping[str, int]) -> Finding:
+    table, most = max(dead.items(), key=lambda pair: pair[1])
+    if most > MANY_DEAD_ROWS:
+        return warn(
+            "dead rows",
+            f"{most:,} dead rows lie in windlass_data.{table}.",
+            "See the oldest transaction above; if there is none, autovacuum is off or too slow for this table.",
+            **dead,
+        )
+    return ok("dead rows", f"{sum(dead.values()):,} in the tables that every claim reads.", **dead)
+
+
+def _notices(usage: float) -> Finding:
+    if usage > FULL_NOTICES:
+        return warn(
+            "notices",
+            f"The server's queue of notices is {usage:.0%} full; once it is full, commits fail.",
+            "A session that listens sleeps in a transaction: find it in pg_stat_activity and end it.",
+            usage=usage,
+        )
+    return ok("notices", f"The server's queue of notices is {usage:.0%} full.", usage=usage)
+
+
+def _expired_leases(expired: int) -> Finding:
+    if expired:
+        return warn(
+            "leases",
+            f"{expired:,} leases have expired and were not recovered yet.",
+            "Any running node recovers them within seconds: start one with `windlass worker` or `windlass up`.",
+            expired=expired,
+        )
+    return ok("leases", "None has expired.", expired=0)
+
+
+def _days(health: Mapping[str, Any]) -> Finding:
+    ahead = health["days_ahead"]
+    if ahead is None or ahead < 1:
+        return warn(
+            "partitions",
+            "There is no table for tomorrow's jobs: they will go to the default partition.",
+            "Any running node makes the tables ahead: start one with `windlass worker` or `windlass up`.",
+            days_ahead=ahead,
+        )
+    return ok(
+        "partitions", f"{health['days']} days, made {ahead} ahead.", days=health["days"], days_ahead=ahead
+    )
+
+
+def check_nodes(nodes: Sequence[Node]) -> Finding:
+    active = [node for node in nodes if node.active]
+    silent = [node.name for node in nodes if not node.active]
+    if not active:
+        return warn(
+            "nodes",
+            "No node is active: jobs wait until one is.",
+            "Start one: windlass worker MODULE:APP.",
+            active=0,
+        )
+    shown = f"{len(active)} active" + (f"; silent without farewell: {', '.join(silent)}" if silent else "")
+    return ok("nodes", f"{shown}.", active=len(active), silent=silent)

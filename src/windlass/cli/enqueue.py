@@ -1,0 +1,120 @@
+"""`windlass enqueue`: hand over a job by the name of its kind."""
+
+import json
+import sys
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+import typer
+
+from windlass.cli.options import AsJson, DatabaseUrl, TenantName, WrongUsage, to_moment, to_seconds
+from windlass.cli.output import note, print_json, say
+from windlass.cli.progress import waiting
+from windlass.cli.session import open_client
+from windlass.cli.text import pretty
+from windlass.cli.tree import single
+from windlass.errors import InvalidInput
+
+app = single()
+
+
+@app.command()
+def enqueue(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="The kind, as its handler is registered.")],
+    payload: Annotated[
+        str, typer.Argument(metavar="PAYLOAD", help="JSON; - reads it from standard input.")
+    ] = "{}",
+    queue: Annotated[str, typer.Option(metavar="NAME", help="The queue.")] = "default",
+    priority: Annotated[int, typer.Option(metavar="N", help="Larger is sooner.")] = 0,
+    run_at: Annotated[
+        datetime | None,
+        typer.Option(parser=to_moment, metavar="TIME", help="Not before, as in 2030-01-31T09:00:00Z."),
+    ] = None,
+    delay: Annotated[
+        float | None,
+        typer.Option(parser=to_seconds, metavar="SPAN", help="Not before so long from now: 90, 5m, 1h30m."),
+    ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="Idempotency key: a second enqueue finds the first job."),
+    ] = None,
+    scope: Annotated[
+        Literal["forever", "active"],
+        typer.Option(help="How long the key counts: while the job is kept, or until it has ended."),
+    ] = "forever",
+    max_attempts: Annotated[int | None, typer.Option(metavar="N", help="How often it may be tried.")] = None,
+    timeout: Annotated[
+        float | None, typer.Option(parser=to_seconds, metavar="SPAN", help="How long the handler may run.")
+    ] = None,
+    correlation_id: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="To find related jobs by.")
+    ] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait for the end, and print the result.")] = False,
+    wait_timeout: Annotated[
+        float | None,
+        typer.Option(parser=to_seconds, metavar="SPAN", help="With --wait: give up after so long, exit 10."),
+    ] = None,
+    tenant: TenantName = None,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Enqueue a job, and print its id.
+
+    Examples:
+      windlass enqueue send_mail '{"to": "ann@example.org"}' --queue mail
+      windlass enqueue report - --delay 1h --key report-2030-01 < report.json
+      windlass enqueue add '{"a": 1, "b": 2}' --wait --wait-timeout 30s
+    """
+    if wait_timeout is not None and not wait:
+        raise WrongUsage("--wait-timeout needs --wait")
+    document = read_payload(payload)
+    with open_client(database_url, tenant) as client:
+        handle = client.enqueue_job(
+            kind,
+            document,
+            queue=queue,
+            priority=priority,
+            run_at=run_at,
+            delay=delay,
+            key=key,
+            scope=scope,
+            max_attempts=max_attempts,
+            timeout=timeout,
+            correlation_id=correlation_id,
+        )
+        if not handle.created and not as_json:
+            note(f"the key {key!r} is taken: this is the job that was there before")
+        if not wait:
+            _print_enqueued(handle.id, handle.tenant_id, created=handle.created, as_json=as_json)
+            return
+        if not as_json:
+            note(f"job {handle.id}")
+        with waiting(f"waiting for {kind}"):
+            result = handle.wait(timeout=wait_timeout)
+    if as_json:
+        print_json({"id": handle.id, "created": handle.created, "state": "succeeded", "result": result})
+    else:
+        say(pretty(result))
+
+
+def read_payload(text: str) -> Any:
+    """The payload that the word stands for; InvalidInput if it is not JSON."""
+    source = "the payload"
+    if text == "-":
+        text, source = sys.stdin.read(), "the payload on standard input"
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise InvalidInput(f"{source} is nested too deeply") from None
+    except ValueError as error:
+        raise InvalidInput(
+            f"{source} is not JSON: {error}", hint="Text needs its quotes too, as in '\"text\"'."
+        ) from None
+
+
+def _print_enqueued(job_id: UUID, tenant_id: UUID, *, created: bool, as_json: bool) -> None:
+    if as_json:
+        print_json({"id": job_id, "tenant_id": tenant_id, "created": created})
+    else:
+        say(str(job_id))

@@ -1,0 +1,113 @@
+"""`windlass gates`: pause everything, a tenant, a queue, a kind or a node, and let it go on."""
+
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+import typer
+
+from windlass.cli.options import AsJson, DatabaseUrl, Reason, TenantName, WrongUsage, to_moment_or_span
+from windlass.cli.output import Column, print_json, print_table, say
+from windlass.cli.session import open_client, resolve_moment
+from windlass.cli.text import moment
+from windlass.cli.tree import listing_group
+from windlass.model import Gate
+
+OfTenant = Annotated[str | None, typer.Option("--tenant", metavar="TENANT", help="Of this tenant.")]
+OfQueue = Annotated[str | None, typer.Option("--queue", metavar="NAME", help="Of this queue.")]
+OfKind = Annotated[str | None, typer.Option("--kind", metavar="KIND", help="Of this kind.")]
+OnNode = Annotated[str | None, typer.Option("--node", metavar="NODE", help="On this node, by name or id.")]
+Everything = Annotated[bool, typer.Option("--everything", help="All jobs, everywhere.")]
+
+
+app = listing_group("Pause a part of the work, or all of it, and let it go on.")
+
+
+@app.command("list")
+def list_gates(tenant: TenantName = None, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
+    """List the gates that hold now; --tenant shows those that hold something of one tenant."""
+    with open_client(database_url) as client:
+        gates = client.list_gates(tenant=tenant)
+    if as_json:
+        print_json({"items": gates})
+        return
+    columns: list[Column[Gate]] = [
+        Column("ID", lambda gate: gate.id),
+        Column("HOLDS", lambda gate: gate.scope),
+        Column("REASON", lambda gate: gate.reason),
+        Column("BY", lambda gate: gate.actor),
+        Column("SINCE", lambda gate: moment(gate.created_at)),
+        Column("UNTIL", lambda gate: gate.expires_at and moment(gate.expires_at)),
+    ]
+    print_table(columns, gates, empty="no gates")
+
+
+@app.command("set")
+def set_gate(
+    tenant: OfTenant = None,
+    queue: OfQueue = None,
+    kind: OfKind = None,
+    node: OnNode = None,
+    everything: Everything = False,
+    until: Annotated[
+        datetime | None,
+        typer.Option(
+            parser=to_moment_or_span, metavar="TIME", help="It ends by itself: a time, or a span: 2h."
+        ),
+    ] = None,
+    reason: Reason = None,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Hold every claim that matches all of the options; what runs already, runs on.
+
+    Examples:
+      windlass gates set --queue mail --until 2h --reason "relay is down"
+      windlass gates set --tenant acme --kind import
+      windlass gates set --everything --reason "moving the database"
+    """
+    _require_scope(tenant, queue, kind, node, everything=everything)
+    with open_client(database_url) as client:
+        expires_at = resolve_moment(client, until, +1)
+        gate_id = client.set_gate(
+            tenant=tenant, queue=queue, kind=kind, node=node, reason=reason, expires_at=expires_at
+        )
+    if as_json:
+        print_json({"id": gate_id, "expires_at": expires_at})
+    else:
+        say(str(gate_id))
+
+
+@app.command("clear")
+def clear_gate(
+    gate_id: Annotated[UUID | None, typer.Argument(metavar="ID", help="The gate, by its id.")] = None,
+    tenant: OfTenant = None,
+    queue: OfQueue = None,
+    kind: OfKind = None,
+    node: OnNode = None,
+    everything: Everything = False,
+    reason: Reason = None,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Remove one gate, named by its id or by exactly the options it was set with.
+
+    Examples:
+      windlass gates clear --queue mail
+      windlass gates clear 01990f3c-6d1a-7c35-9b8e-3f1d2a4b5c6d --reason "relay is back"
+    """
+    if gate_id is None:
+        _require_scope(tenant, queue, kind, node, everything=everything)
+    elif everything:
+        raise WrongUsage("a gate is cleared by its id or by its scope, not by both")
+    with open_client(database_url) as client:
+        cleared = client.clear_gate(gate_id, tenant=tenant, queue=queue, kind=kind, node=node, reason=reason)
+    if as_json:
+        print_json({"id": cleared})
+    else:
+        say(f"cleared {cleared}")
+
+
+def _require_scope(*parts: str | None, everything: bool) -> None:
+    if everything == any(part is not None for part in parts):
+        raise WrongUsage("say what: --tenant, --queue, --kind, --node, or --everything alone")

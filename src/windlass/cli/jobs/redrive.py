@@ -1,0 +1,115 @@
+"""`windlass jobs redrive`: put dead jobs back into line."""
+
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+import typer
+
+from windlass.cli.options import (
+    AsJson,
+    DatabaseUrl,
+    Reason,
+    TenantName,
+    WrongUsage,
+    Yes,
+    split_names,
+    to_moment_or_span,
+)
+from windlass.cli.output import Column, note, print_json, print_table, say
+from windlass.cli.session import open_client, resolve_moment
+from windlass.cli.text import moment
+from windlass.client import SyncClient
+from windlass.db.rpc_client import Redriven
+
+
+def add_to(group: typer.Typer) -> None:
+    group.command("redrive")(redrive_jobs)
+
+
+def redrive_jobs(
+    job_ids: Annotated[
+        list[UUID] | None, typer.Argument(metavar="ID", help="These jobs; all of them must be dead.")
+    ] = None,
+    kind: Annotated[list[str] | None, typer.Option(metavar="KIND", help="Only of these kinds.")] = None,
+    queue: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only of these queues.")] = None,
+    error: Annotated[
+        str | None, typer.Option(metavar="PATTERN", help="Only if the error is LIKE this: '%timeout%'.")
+    ] = None,
+    since: Annotated[
+        datetime | None,
+        typer.Option(parser=to_moment_or_span, metavar="TIME", help="Died from then on, or so long ago: 2h."),
+    ] = None,
+    until: Annotated[
+        datetime | None,
+        typer.Option(parser=to_moment_or_span, metavar="TIME", help="Died before then, or so long ago."),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Every dead job of the tenant.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, metavar="N", help="At most so many.")] = 1000,
+    max_attempts: Annotated[
+        int | None, typer.Option(metavar="N", help="How often each may be tried from now on.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say which they are.")] = False,
+    yes: Yes = False,
+    reason: Reason = None,
+    tenant: TenantName = None,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put dead jobs back into line, with their attempts counted anew.
+
+    A filter is tried first, and the count is to be confirmed.
+
+    Examples:
+      windlass jobs redrive 01990f3c-6d1a-7c35-9b8e-3f1d2a4b5c6d
+      windlass jobs redrive --kind send_mail --error '%timeout%' --dry-run
+      windlass jobs redrive --queue mail --since 2h --yes --reason "relay is back"
+    """
+    filters: dict[str, Any] = {"kinds": split_names(kind), "queues": split_names(queue), "error_like": error}
+    filtered = any(value is not None for value in (*filters.values(), since, until))
+    if [bool(job_ids), filtered, everything].count(True) != 1:
+        raise WrongUsage("name the jobs by their ids, or by a filter, or say --all")
+    with open_client(database_url, tenant) as client:
+        filters["finished_from"] = resolve_moment(client, since, -1)
+        filters["finished_to"] = resolve_moment(client, until, -1)
+        wanted = {"jobs": job_ids, "limit": limit} if job_ids else {**filters, "limit": limit}
+        if not (dry_run or job_ids or yes) and not _confirm(client, wanted):
+            raise typer.Abort
+        done = client.redrive_jobs(**wanted, dry_run=dry_run, max_attempts=max_attempts, reason=reason)
+    if as_json:
+        print_json({"dry_run": dry_run, "items": [job._asdict() for job in done]})
+    else:
+        _print_redriven(done, dry_run=dry_run, limit=limit)
+
+
+def _confirm(client: SyncClient, wanted: dict[str, Any]) -> bool:
+    if not sys.stdin.isatty():
+        raise WrongUsage("there is nobody to ask: say --yes, or --dry-run to see what it would be")
+    found = client.redrive_jobs(**wanted, dry_run=True)
+    if not found:
+        note("no dead jobs")
+        raise typer.Exit
+    return typer.confirm(f"Redrive {len(found)} dead {_jobs(len(found))}?", err=True)
+
+
+def _print_redriven(done: Sequence[Redriven], *, dry_run: bool, limit: int) -> None:
+    columns: list[Column[Redriven]] = [
+        Column("ID", lambda job: job.job_id),
+        Column("KIND", lambda job: job.kind),
+        Column("QUEUE", lambda job: job.queue),
+        Column("DIED", lambda job: moment(job.finished_at)),
+        Column("ERROR", lambda job: (job.error or {}).get("message")),
+    ]
+    if dry_run:
+        print_table(columns, done, empty="no dead jobs")
+        note(f"{len(done)} {_jobs(len(done))} would be redriven")
+    else:
+        say(f"{len(done)} {_jobs(len(done))} redriven")
+    if len(done) == limit:
+        note(f"That is the limit of {limit}: there may be more.")
+
+
+def _jobs(count: int) -> str:
+    return "job" if count == 1 else "jobs"

@@ -1,0 +1,118 @@
+"""`windlass jobs show`: everything about one job."""
+
+from collections.abc import Iterator, Sequence
+
+import typer
+
+from windlass.cli.jobs.listing import job_document
+from windlass.cli.options import AsJson, DatabaseUrl, JobId, TenantName
+from windlass.cli.output import Column, print_fields, print_json, print_table, say
+from windlass.cli.session import open_client
+from windlass.cli.text import moment, pretty, span
+from windlass.model import Attempt, Job, Transition
+
+
+def add_to(group: typer.Typer) -> None:
+    group.command("show")(show_job)
+
+
+def show_job(
+    job_id: JobId, tenant: TenantName = None, database_url: DatabaseUrl = None, as_json: AsJson = False
+) -> None:
+    """Show a job: payload, result, error, its attempts and its history.
+
+    Example:
+      windlass jobs show 01990f3c-6d1a-7c35-9b8e-3f1d2a4b5c6d
+    """
+    with open_client(database_url, tenant) as client:
+        job = client.get_job(job_id)
+        attempts = client.list_attempts(job_id)
+        history = client.list_history(job_id)
+    if as_json:
+        print_json({"job": job_document(job), "attempts": attempts, "history": history})
+        return
+    print_fields(_fields(job))
+    _print_document("payload", job.payload)
+    if job.state == "succeeded" or job.result is not None:
+        _print_document("result", job.result)
+    if job.error is not None:
+        _print_error(job)
+    if attempts:
+        say()
+        _print_attempts(attempts)
+    say()
+    _print_history(history)
+
+
+def _fields(job: Job) -> Iterator[tuple[str, object]]:
+    yield "job", job.id
+    yield "kind", job.kind
+    yield "state", job.shown_state + (", asked to stop" if job.cancel_requested else "")
+    yield "reason", job.ended_reason
+    yield "tenant", job.tenant_id
+    yield "queue", f"{job.queue}, priority {job.priority}"
+    yield "tried", f"{job.counted} of {job.max_attempts} ({job.attempt} claimed)"
+    yield "created", moment(job.created_at)
+    yield "run at", moment(job.run_at)
+    yield "started", job.started_at and moment(job.started_at)
+    yield "finished", job.finished_at and moment(job.finished_at)
+    yield "node", job.node_id
+    yield "lease until", job.lease_expires_at and moment(job.lease_expires_at)
+    yield "timeout", None if job.timeout is None else span(job.timeout)
+    yield "key", job.idempotency_key
+    yield "trace", job.trace_id
+    yield "correlation", job.correlation_id
+    yield "cost", f"{job.cost_cents} cents" if job.cost_cents else None
+
+
+def _print_document(title: str, value: object) -> None:
+    say()
+    say(title)
+    say(_indented(pretty(value)))
+
+
+def _print_error(job: Job) -> None:
+    error = dict(job.error or {})
+    trace = error.pop("traceback", None)
+    say()
+    say("error")
+    if "message" in error:
+        say(_indented(f"{error.pop('type', 'error')}: {error.pop('message')}"))
+    if error:
+        say(_indented(pretty(error)))
+    if trace:
+        say(_indented(str(trace).rstrip()))
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.split("\n"))
+
+
+def _print_attempts(attempts: Sequence[Attempt]) -> None:
+    columns: list[Column[Attempt]] = [
+        Column("ATTEMPT", lambda attempt: attempt.number, right=True),
+        Column("OUTCOME", lambda attempt: attempt.outcome or "running"),
+        Column("STARTED", lambda attempt: moment(attempt.started_at)),
+        Column("TOOK", _took, right=True),
+        Column("NODE", lambda attempt: attempt.node_id),
+        Column("COST", lambda attempt: attempt.cost_cents or None, right=True),
+        Column("ERROR", lambda attempt: (attempt.error or {}).get("message")),
+    ]
+    print_table(columns, attempts, empty="no attempts")
+
+
+def _took(attempt: Attempt) -> str | None:
+    if attempt.finished_at is None:
+        return None
+    return span((attempt.finished_at - attempt.started_at).total_seconds())
+
+
+def _print_history(history: Sequence[Transition]) -> None:
+    columns: list[Column[Transition]] = [
+        Column("AT", lambda step: moment(step.at)),
+        Column("WHAT", lambda step: step.what),
+        Column("ATTEMPT", lambda step: step.attempt, right=True),
+        Column("BY", lambda step: step.actor),
+        Column("REASON", lambda step: step.reason),
+    ]
+    print_table(columns, history, empty="no history")

@@ -1,0 +1,132 @@
+"""A node as a command runs it: whose jobs, with which settings, and what it says once it is ready."""
+
+import os
+import shutil
+from typing import Annotated, Any, TypeAlias
+
+import typer
+
+from windlass.app import Windlass
+from windlass.cli.load import load_app
+from windlass.cli.options import split_names, to_seconds
+from windlass.cli.output import note, print_fields, print_json
+from windlass.errors import InvalidInput
+from windlass.node import Node, run_node
+from windlass.settings import Settings, masked_url
+from windlass.telemetry import configure_logging
+
+__all__ = ["Concurrency", "GraceSeconds", "LeaseSeconds", "Name", "Queues", "load", "run"]
+
+Queues: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--queues", metavar="NAMES", help="From which queues, as in a,b; WINDLASS_QUEUES."),
+]
+Concurrency: TypeAlias = Annotated[
+    int | None, typer.Option(metavar="N", help="How many jobs at a time; WINDLASS_CONCURRENCY.")
+]
+LeaseSeconds: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        "--lease", parser=to_seconds, metavar="SPAN", help="How long a lease lasts; WINDLASS_LEASE_SECONDS."
+    ),
+]
+GraceSeconds: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        "--grace",
+        parser=to_seconds,
+        metavar="SPAN",
+        help="How long attempts may go on; WINDLASS_GRACE_SECONDS.",
+    ),
+]
+Name: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="TEXT", help="What the node is called; WINDLASS_NODE_NAME.")
+]
+
+
+def load(name: str, database_url: str | None) -> Windlass:
+    """The application, and handlers that find the same database as the node."""
+    if database_url is not None:
+        os.environ["WINDLASS_DATABASE_URL"] = database_url
+    app = load_app(name)
+    if not app.registry.kinds():
+        raise InvalidInput(f"{name} has no jobs: put @app.job over the functions that are to run")
+    return app
+
+
+def run(
+    app: Windlass,
+    database_url: str | None,
+    *,
+    whole: bool,
+    as_json: bool,
+    queues: list[str] | None = None,
+    **overrides: Any,
+) -> None:
+    """Run a node until told to stop; `whole` also starts the embedded server and migrates."""
+    said = {"database_url": database_url, "queues": split_names(queues), **overrides}
+    given = {name: value for name, value in said.items() if value is not None}
+    settings = Settings.from_env({}, **{**app.settings.model_dump(), **given})
+    configure_logging(settings.log_format, settings.log_level, worker_id=settings.node_name)
+    _mention_unclaimed(app, settings)
+    run_node(
+        settings,
+        app,
+        start_server=whole,
+        migrates=whole,
+        ready=lambda node: _announce(node, app, settings, as_json=as_json),
+    )
+
+
+def _mention_unclaimed(app: Windlass, settings: Settings) -> None:
+    """A kind whose own queue is not among those claimed from would wait for ever without a word."""
+    for definition in app.registry:
+        if definition.queue not in settings.queues:
+            claimed = ",".join((*settings.queues, definition.queue))
+            note(
+                f"{definition.kind} is enqueued to the queue {definition.queue}, from which this node "
+                f"takes nothing: --queues {claimed}"
+            )
+
+
+def _announce(node: Node, app: Windlass, settings: Settings, *, as_json: bool) -> None:
+    """Say what is ready, at once: a script may wait for it."""
+    server, worker = node.server, node.worker
+    if as_json:
+        print_json(
+            {
+                "node_id": None if worker is None else worker.node_id,
+                "node_name": settings.node_name,
+                "pid": os.getpid(),
+                "kinds": app.registry.kinds(),
+                "queues": settings.queues,
+                "concurrency": settings.concurrency,
+                "database_url": masked_url(node.url),
+                "data_dir": None if server is None else server.data_dir,
+                "server_started": server is not None and server.owner,
+            }
+        )
+    else:
+        print_fields(_lines(node, app, settings))
+
+
+def _lines(node: Node, app: Windlass, settings: Settings) -> list[tuple[str, object]]:
+    server, kinds = node.server, ", ".join(app.registry.kinds())
+    lines: list[tuple[str, object]] = []
+    if server is not None:
+        owner = "started here" if server.owner else "found running"
+        lines.append(("server", f"PostgreSQL {server.major_version} in {server.data_dir}, {owner}"))
+        lines.append(("log", server.log_path))
+    lines.append(("connect", f"{_psql(node)} '{masked_url(node.url)}'"))
+    if kinds:
+        where = f"from {', '.join(settings.queues)}, {settings.concurrency} at a time"
+        lines.append(("worker", f"{settings.node_name} runs {kinds} {where}"))
+    else:
+        lines.append(("worker", "none: name an application with --app MODULE:APP to run its jobs"))
+    return lines
+
+
+def _psql(node: Node) -> str:
+    if node.server is None:
+        return "psql"
+    return shutil.which("psql", path=str(node.server.bin_dir)) or "psql"

@@ -1,0 +1,108 @@
+"""`windlass tenants`: who the jobs belong to, and which database roles act for one of them only."""
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from windlass.cli.options import AsJson, DatabaseUrl, Reason
+from windlass.cli.output import Column, print_json, print_table, say
+from windlass.cli.session import open_client
+from windlass.cli.text import moment
+from windlass.cli.tree import listing_group
+from windlass.client import SyncClient
+from windlass.model import Tenant
+
+PAGE = 500
+
+Role = Annotated[str, typer.Argument(metavar="ROLE", help="A login role of the database.")]
+
+
+app = listing_group("See and create tenants, and bind database roles to them.")
+
+
+@app.command("list")
+def list_tenants(database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
+    """List the tenants with their load."""
+    with open_client(database_url) as client:
+        tenants = list(_every_tenant(client))
+    if as_json:
+        print_json({"items": tenants})
+        return
+    columns: list[Column[Tenant]] = [
+        Column("TENANT", lambda tenant: tenant.slug),
+        Column("NAME", lambda tenant: tenant.name),
+        Column("ID", lambda tenant: tenant.id),
+        Column("READY", lambda tenant: tenant.ready, right=True),
+        Column("SCHEDULED", lambda tenant: tenant.scheduled, right=True),
+        Column("RUNNING", lambda tenant: tenant.running, right=True),
+        Column("CREATED", lambda tenant: moment(tenant.created_at)),
+    ]
+    print_table(columns, tenants, empty="no tenants")
+
+
+def _every_tenant(client: SyncClient) -> Iterator[Tenant]:
+    page = client.list_tenants(limit=PAGE)
+    yield from page
+    while page.next_cursor is not None:
+        page = client.list_tenants(limit=PAGE, cursor=page.next_cursor)
+        yield from page
+
+
+@app.command("create")
+def create_tenant(
+    slug: Annotated[str, typer.Argument(metavar="SLUG", help="Its short name in commands.")],
+    name: Annotated[str | None, typer.Option(metavar="TEXT", help="Its full name.")] = None,
+    reason: Reason = None,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Create a tenant, and print its id; the same again changes nothing.
+
+    Example:
+      windlass tenants create acme --name "Acme Ltd"
+    """
+    with open_client(database_url) as client:
+        tenant_id = client.create_tenant(slug, name, reason=reason)
+    if as_json:
+        print_json({"id": tenant_id, "slug": slug})
+    else:
+        say(str(tenant_id))
+
+
+@app.command("bind")
+def bind_role(
+    role: Role,
+    tenant: Annotated[str, typer.Argument(metavar="TENANT", help="Slug or id.")],
+    reason: Reason = None,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Bind a database role to one tenant: it can name no other from then on.
+
+    Example:
+      windlass tenants bind acme_worker acme
+    """
+    with open_client(database_url) as client:
+        client.bind_role(role, tenant, reason=reason)
+    if as_json:
+        print_json({"role": role, "tenant": tenant})
+    else:
+        say(f"{role} acts for {tenant} only")
+
+
+@app.command("unbind")
+def unbind_role(
+    role: Role, reason: Reason = None, database_url: DatabaseUrl = None, as_json: AsJson = False
+) -> None:
+    """Let a bound database role name any tenant again.
+
+    Example:
+      windlass tenants unbind acme_worker
+    """
+    with open_client(database_url) as client:
+        tenant_id = client.unbind_role(role, reason=reason)
+    if as_json:
+        print_json({"role": role, "tenant_id": tenant_id})
+    else:
+        say(f"{role} is bound no longer; it acted for {tenant_id}")

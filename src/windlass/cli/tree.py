@@ -1,0 +1,79 @@
+"""Which commands there are; a command's module is imported when that command runs, so that help is quick."""
+
+import importlib
+from typing import Any, NamedTuple
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
+
+__all__ = ["COMMANDS", "CommandTree", "Entry", "listing_group", "load_command", "single"]
+
+
+class Entry(NamedTuple):
+    """A command as the overview shows it; its module has the command itself as `app`."""
+
+    name: str
+    module: str
+    panel: str
+    help: str
+
+
+_RUN, _WORK, _OPERATE, _INSTALL = "Run", "Jobs", "Operate", "Install"
+
+COMMANDS = (
+    Entry("up", "up", _RUN, "Run everything on this machine: embedded server, maintenance, worker."),
+    Entry("worker", "worker", _RUN, "Run the jobs of an application until told to stop."),
+    Entry("demo", "demo", _RUN, "Watch jobs survive failures and kills, on a server of its own."),
+    Entry("enqueue", "enqueue", _WORK, "Enqueue a job, and print its id."),
+    Entry("jobs", "jobs", _WORK, "Find jobs, look at one, and mend what went wrong."),
+    Entry("queues", "queues", _OPERATE, "See what waits where, and say how tenants share a queue."),
+    Entry("tenants", "tenants", _OPERATE, "See and create tenants, and bind database roles to them."),
+    Entry("gates", "gates", _OPERATE, "Pause a part of the work, or all of it, and let it go on."),
+    Entry("nodes", "nodes", _OPERATE, "List the nodes, and what each of them is running."),
+    Entry("doctor", "doctor", _OPERATE, "Examine the installation, and say what to do about it."),
+    Entry("migrate", "migrate", _INSTALL, "Bring the database to the schema of this release."),
+    Entry("version", "version", _INSTALL, "Print the version of Windlass, and of what it stands on."),
+)
+
+
+def load_command(entry: Entry) -> Any:
+    """The command itself."""
+    module = importlib.import_module(f"windlass.cli.{entry.module}")
+    command = get_command(module.app)
+    command.name = entry.name
+    return command
+
+
+class CommandTree(TyperGroup):
+    """Shows every command by its entry, and imports the one that is used."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        for entry in COMMANDS:
+            shown = TyperCommand(entry.name, help=entry.help, rich_help_panel=entry.panel)
+            self.commands[entry.name] = shown
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name, shown, rest = super().resolve_command(ctx, args)
+        entry = next((entry for entry in COMMANDS if entry.name == name), None)
+        return name, shown if entry is None else load_command(entry), rest
+
+
+class ListingGroup(TyperGroup):
+    """A group such as `queues`, where the bare noun lists: `queues --json` is `queues list --json`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
+
+
+def single() -> typer.Typer:
+    """For a module with one command."""
+    return typer.Typer(add_completion=False)
+
+
+def listing_group(help: str) -> typer.Typer:
+    """For a module with several commands, one of them called list."""
+    return typer.Typer(cls=ListingGroup, help=help, add_completion=False)

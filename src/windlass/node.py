@@ -1,0 +1,201 @@
+"""One process, wired from its settings: what it needs is opened in order, and closed in reverse."""
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack, suppress
+from typing import Any, Protocol
+
+from windlass.client import database_url
+from windlass.cluster import Maintainer, Pruner, Reaper
+from windlass.db.connect import connect_async
+from windlass.db.embedded import EmbeddedServer, ensure_server
+from windlass.db.link import AsyncLink
+from windlass.db.migrate import check_schema_async, migrate
+from windlass.errors import Unavailable
+from windlass.settings import Settings
+from windlass.telemetry import Telemetry
+from windlass.worker.outage import Outage
+from windlass.worker.registry import Registry
+from windlass.worker.service import Service
+from windlass.worker.signals import Signals
+from windlass.worker.worker import Worker
+
+__all__ = ["Node", "run_node"]
+
+
+class HasRegistry(Protocol):
+    """An application, as far as a node knows one."""
+
+    @property
+    def registry(self) -> Registry: ...
+
+
+class ServerWatch(Service):
+    """Brings the embedded server back if even its guardian was killed."""
+
+    name = "embedded server"
+
+    def __init__(self, server: EmbeddedServer, link: AsyncLink, signals: Signals) -> None:
+        super().__init__(link, 5.0, signals)
+        self._server = server
+
+    async def tick(self) -> None:
+        await asyncio.to_thread(self._server.ensure_running)
+
+
+class Node:
+    """The embedded server if asked for, the schema, the worker, and the services beside it.
+
+    `start_server`: without a database URL in the settings, start the embedded server.  `migrates`: bring the
+    schema to this release first; otherwise it is only checked.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        registry: Registry,
+        *,
+        start_server: bool = False,
+        migrates: bool = False,
+        telemetry: Telemetry | None = None,
+    ) -> None:
+        self._settings = settings
+        self._registry = registry
+        self._start_server = start_server
+        self._migrates = migrates
+        self._telemetry = telemetry
+        self._signals = Signals(telemetry, settings.node_name)
+        self._stop_requested = asyncio.Event()
+        self._open = AsyncExitStack()
+        self.server: EmbeddedServer | None = None
+        self.url = ""
+        self.worker: Worker | None = None
+        self.services: tuple[Service, ...] = ()
+
+    def request_stop(self) -> None:
+        """Stop as the worker does: within the grace period, or, asked again, now."""
+        self._stop_requested.set()
+        if self.worker is not None:
+            self.worker.request_stop()
+
+    async def run(self, ready: Callable[["Node"], None] | None = None) -> None:
+        """Open everything, call `ready`, work until asked to stop, and close everything."""
+        async with self._open:
+            owner_url = await self._open_database()
+            if await self._await_schema(owner_url):
+                await self._start()
+                if ready is not None:
+                    ready(self)
+                await self._stop_requested.wait()
+
+    async def _open_database(self) -> str:
+        settings = self._settings
+        if settings.database_url is not None or not self._start_server:
+            self.url = database_url(settings)
+            return self.url
+        database = await asyncio.to_thread(ensure_server, data_dir=settings.data_dir, environ={})
+        self._open.push_async_callback(asyncio.to_thread, database.close)
+        self.url, self.server = database.app_url, database.server
+        return database.owner_url
+
+    async def _await_schema(self, owner_url: str) -> bool:
+        """Wait for the database, and for nothing else; False if asked to stop meanwhile."""
+        outage = Outage("starting", self._signals)
+        while not self._stop_requested.is_set():
+            try:
+                if self._migrates:
+                    await asyncio.to_thread(migrate, owner_url)
+                await self._check_schema()
+            except Unavailable as error:
+                await _wait(self._stop_requested, outage.failed(error))
+            else:
+                outage.over()
+                return True
+        return False
+
+    async def _check_schema(self) -> None:
+        connection = await connect_async(self.url, pooler=self._settings.pooler)
+        async with connection:
+            await check_schema_async(connection)
+
+    async def _start(self) -> None:
+        settings, signals = self._settings, self._signals
+        self.worker = Worker(
+            self.url,
+            self._registry,
+            queues=settings.queues,
+            concurrency=settings.concurrency,
+            lease_seconds=settings.lease_seconds,
+            poll_seconds=settings.poll_seconds,
+            grace_seconds=settings.grace_seconds,
+            node_name=settings.node_name,
+            pooler=settings.pooler,
+            listen_url=settings.listen_url,
+            telemetry=self._telemetry,
+            max_result_bytes=settings.max_result_bytes,
+            max_error_bytes=settings.max_error_bytes,
+        )
+        await self._open.enter_async_context(self.worker)
+        link = AsyncLink(
+            self.url, pooler=settings.pooler, application_name=f"windlass node {settings.node_name}"[:60]
+        )
+        self._open.push_async_callback(link.close)
+        services: list[Service] = [
+            Reaper(link, signals=signals),
+            Maintainer(link, signals=signals),
+            Pruner(link, settings.retention_days, signals=signals),
+        ]
+        if self.server is not None and self.server.owner:
+            services.append(ServerWatch(self.server, link, signals))
+        self.services = tuple(services)
+        for service in services:
+            await service.start()
+            self._open.push_async_callback(service.stop)
+
+
+def run_node(
+    settings: Settings,
+    app: HasRegistry,
+    *,
+    start_server: bool = False,
+    migrates: bool = False,
+    telemetry: Telemetry | None = None,
+    ready: Callable[[Node], None] | None = None,
+) -> None:
+    """Run a node in this process until SIGTERM or SIGINT; a second one makes it end at once.
+
+    A handler in a thread that nobody could stop would keep the interpreter from ending; after its job was
+    released it ends with the process.
+    """
+
+    async def main() -> int:
+        node = Node(settings, app.registry, start_server=start_server, migrates=migrates, telemetry=telemetry)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, node.request_stop)
+        await node.run(ready)
+        return 0 if node.worker is None else node.worker.stuck
+
+    if _run(main()):
+        logging.shutdown()
+        sys.stdout.flush()
+        os._exit(0)
+
+
+def _run(main: Coroutine[Any, Any, int]) -> int:
+    try:
+        from uvloop import new_event_loop
+    except ImportError:
+        return asyncio.run(main)
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        return runner.run(main)
+
+
+async def _wait(event: asyncio.Event, seconds: float) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()

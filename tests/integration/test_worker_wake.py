@@ -1,0 +1,113 @@
+"""A committed enqueue wakes an idle worker; polling is the guarantee behind it."""
+
+import asyncio
+import time
+
+import pytest
+
+from tests.integration.crew import Crew, until
+from tests.support import Database
+from windlass.db.listen import Listener
+
+NEVER = 86_400.0
+
+
+@pytest.fixture
+def crew(db: Database) -> Crew:
+    crew = Crew(db)
+
+    async def fine() -> None: ...
+
+    crew.knows(fine)
+    return crew
+
+
+async def test_a_notice_wakes_an_idle_worker(crew: Crew) -> None:
+    async with crew.worker(poll_seconds=NEVER) as worker:
+        await worker.idle()
+        for _ in range(5):
+            job_id = crew.enqueue("fine")
+            await until(lambda job=job_id: crew.state(job) == "succeeded", "picked up without a poll")
+
+
+async def test_a_job_committed_between_claim_and_wait_is_not_missed(crew: Crew) -> None:
+    """Enqueued without pause from a thread, every job is found although no poll ever comes."""
+    ids = []
+
+    def produce() -> None:
+        for _ in range(200):
+            ids.append(crew.enqueue("fine"))
+
+    async with crew.worker(poll_seconds=NEVER) as worker:
+        await asyncio.to_thread(produce)
+        await until(lambda: worker.counts.succeeded == 200, "all are found")
+
+
+async def test_notices_of_other_queues_wake_nobody(crew: Crew) -> None:
+    async with crew.worker(poll_seconds=NEVER, queues=["mine"]) as worker:
+        await worker.idle()
+        crew.db.execute("select pg_notify('windlass', 'other')")
+        seen = worker.claims_made
+        crew.db.execute("select pg_notify('windlass', 'mine')")
+        await until(lambda: worker.claims_made > seen, "its own queue wakes it")
+        assert worker.claims_made == seen + 1
+
+
+async def test_a_killed_listener_listens_again_and_looks_for_itself(crew: Crew) -> None:
+    async with crew.worker(poll_seconds=NEVER) as worker:
+        listener = worker.listener
+        assert listener is not None
+        await listener.listening()
+        await worker.idle()
+        assert crew.end_sessions("listen") == 1
+        crew.enqueue("fine")
+        await until(lambda: worker.counts.succeeded == 1, "the notice is lost, the job is not")
+        await listener.listening()
+        assert listener.sessions >= 2
+        crew.enqueue("fine")
+        await until(lambda: worker.counts.succeeded == 2, "notices arrive again")
+
+
+async def test_a_listener_that_no_longer_listens_notices_it(db: Database) -> None:
+    """A pooler may take the session away and leave the connection: the session itself is asked."""
+    woken: list[str | None] = []
+    listener = Listener(db.url(), woken.append, probe_seconds=0.1)
+    task = asyncio.create_task(listener.run())
+    try:
+        await listener.listening()
+        session = db.fetch_value(
+            "select pid from pg_stat_activity where application_name = 'windlass listen'", role="superuser"
+        )
+        await until(lambda: woken == [None], "it looks for itself once")
+        db.execute("select pg_notify('windlass', 'q')")
+        await until(lambda: woken == [None, "q"], "a notice arrives")
+        await listener._forget()
+        await until(lambda: listener.sessions == 2, "it listens again")
+        again = db.fetch_value(
+            "select pid from pg_stat_activity where application_name = 'windlass listen'", role="superuser"
+        )
+        assert again != session
+        assert woken == [None, "q", None]
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def test_behind_a_transaction_pooler_polling_alone_finds_the_work(crew: Crew) -> None:
+    async with crew.worker(pooler="transaction", poll_seconds=0.05) as worker:
+        assert worker.listener is None
+        await worker.idle()
+        crew.enqueue("fine")
+        await until(lambda: worker.counts.succeeded == 1, "found by polling")
+        waiting = crew.db.fetch_value("select count(*) from windlass_data.waiting", role="superuser")
+        assert waiting == 0, "nobody sends notices that nobody hears"
+
+
+async def test_an_idle_worker_asks_seldom(crew: Crew) -> None:
+    async with crew.worker() as worker:
+        await worker.idle()
+        await until(lambda: worker.listener and worker.listener.alive, "it listens")
+        await worker.idle()
+        begin, seen = time.monotonic(), worker.claims_made
+        await until(lambda: worker.claims_made >= seen + 4, "it polls")
+        assert time.monotonic() - begin > 3 * 0.5 * 0.8, "no sooner than the poll interval"

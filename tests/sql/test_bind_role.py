@@ -1,0 +1,76 @@
+"""bind_role and what it means: a role that can name one tenant, and only roles that can really be held."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.sql.operate import events
+from tests.sql.steps import DEFAULT_TENANT, OTHER_TENANT, UNKNOWN, Session, refused
+from tests.sql.whole import nothing_changed
+from tests.support import Database
+
+pytestmark = pytest.mark.every_version
+
+
+@pytest.fixture
+def strong_roles(db: Database) -> Iterator[None]:
+    """Roles that no policy holds, and one that can become such a role."""
+    db.execute("create role test_super superuser", role="superuser")
+    db.execute("create role test_bypass bypassrls", role="superuser")
+    db.execute("create role test_climber in role test_bypass", role="superuser")
+    yield
+    db.execute("drop role test_climber, test_bypass, test_super", role="superuser")
+
+
+def test_a_bound_role_names_its_tenant_and_no_other(db: Database, other: Session) -> None:
+    db.execute("select windlass.bind_role('test_producer', %s)", OTHER_TENANT)
+    bound = Session(db.connection("producer"), OTHER_TENANT)
+    assert bound.state(bound.enqueue()) == "queued"
+    for tenant in (DEFAULT_TENANT, UNKNOWN):
+        with refused("WL005", "bound to another tenant"):
+            Session(db.connection("producer"), tenant).enqueue()
+
+
+def test_the_deed_is_recorded_once(db: Database) -> None:
+    for _ in range(2):
+        db.execute("select windlass.bind_role('test_reader', %s, 'their dashboard', 'ada')", DEFAULT_TENANT)
+    assert events(db, DEFAULT_TENANT) == [("ada", "role.bind", None, "their dashboard")]
+    assert events(db, DEFAULT_TENANT, "details") == [({"role": "test_reader"},)]
+
+
+def test_a_role_bound_to_another_tenant_must_be_unbound_first(db: Database, other: Session) -> None:
+    db.execute("select windlass.bind_role('test_reader', %s)", DEFAULT_TENANT)
+    with nothing_changed(db), refused("WL004", f"bound to tenant {DEFAULT_TENANT}"):
+        db.execute("select windlass.bind_role('test_reader', %s)", OTHER_TENANT)
+
+
+@pytest.mark.usefixtures("strong_roles")
+@pytest.mark.parametrize(
+    "role",
+    [
+        "test_super",
+        "test_bypass",
+        "test_climber",
+        "windlass_superuser",
+        "windlass_owner",
+        "windlass_engine",
+        "windlass_producer",
+        "windlass_operator",
+    ],
+)
+def test_a_role_that_cannot_be_held_is_refused(db: Database, role: str) -> None:
+    with nothing_changed(db), refused("WL007", role):
+        db.execute("select windlass.bind_role(%s, %s)", role, DEFAULT_TENANT)
+
+
+def test_unknown_roles_and_tenants_are_not_found(db: Database) -> None:
+    for role, tenant in (("nobody_at_all", DEFAULT_TENANT), (None, DEFAULT_TENANT), ("test_reader", UNKNOWN)):
+        with nothing_changed(db), refused("WL001", "there is no"):
+            db.execute("select windlass.bind_role(%s, %s)", role, tenant)
+
+
+def test_a_bound_operator_binds_nobody(db: Database) -> None:
+    db.execute("select windlass.bind_role('test_operator', %s)", DEFAULT_TENANT)
+    for role in ("test_reader", "test_operator"):
+        with nothing_changed(db), refused("WL005"):
+            db.execute("select windlass.bind_role(%s, %s)", role, DEFAULT_TENANT, role="operator")
