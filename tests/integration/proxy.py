@@ -1,5 +1,6 @@
 """A wire between a client and the server that can be cut at the worst moment."""
 
+import contextlib
 import socket
 import threading
 from pathlib import Path
@@ -80,8 +81,6 @@ class Proxy:
 
 def _cut(*sockets: socket.socket) -> None:
     for one in sockets:
-        try:
+        with contextlib.suppress(OSError):
             one.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
         one.close()

@@ -5,12 +5,16 @@ from datetime import UTC, datetime
 from typing import Any
 
 from pydantic import BaseModel, PositiveInt
-
 from tests.support import Database
+
 from windlass import NewJob, Windlass
+from windlass.db.call import Call
 from windlass.settings import Settings
 
 LATER = datetime(2100, 1, 1, tzinfo=UTC)
+# Signs that one stack or another takes for a parameter, and that must arrive as they are.
+SIGNS: Call[Any] = Call("select 8 % $1::int, '100 %s :a ::b %(c)s', $2::text", (5, ":d %e"), list)
+SIGNS_ANSWER = (3, "100 %s :a ::b %(c)s", ":d %e")
 
 
 class Parcel(BaseModel):

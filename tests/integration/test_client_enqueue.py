@@ -7,11 +7,13 @@ from typing import Any
 
 import psycopg
 import pytest
-
-import windlass.client.enqueue
 from tests.integration.shop import LATER, Parcel, Shop
 from tests.support import Clock
+
+import windlass.client.carriers
+import windlass.client.enqueue
 from windlass import IdempotencyConflict, InvalidInput, JobState, NewJob, NotFound, RetryPolicy, Windlass
+from windlass.db.database import AsyncDatabase
 from windlass.model import ClaimedJob, uuid7
 from windlass.settings import Settings
 from windlass.telemetry import running_job
@@ -231,8 +233,8 @@ def test_one_event_loop_after_another(shop: Shop) -> None:
 async def test_many_tasks_open_one_pool(shop: Shop) -> None:
     handles = await asyncio.gather(*(shop.add.enqueue(n) for n in range(30)))
     assert len({handle.id for handle in handles}) == 30
-    pools = "select count(*) from pg_stat_activity where datname = current_database() and application_name = 'windlass'"
-    assert shop.db.fetch_value(pools) <= 5
+    sessions = "select count(*) from pg_stat_activity where datname = %s and application_name = 'windlass'"
+    assert shop.db.fetch_value(sessions, shop.db.name) <= 4, "the size of one pool"
     await shop.app.close()
 
 
@@ -277,3 +279,26 @@ def test_a_job_enqueued_by_a_handler_belongs_where_the_handlers_job_does(shop: S
     assert (job.tenant_id, job.trace_id, job.correlation_id) == (acme, "trace", "order 7")
     assert said.get().trace_id == "mine"
     assert said.tenant_id != acme
+
+
+def test_two_event_loops_at_once_keep_a_pool_each(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    turns, pools = threading.Barrier(2), []
+
+    class Counted(AsyncDatabase):
+        async def open(self) -> None:
+            pools.append(self)
+            await super().open()
+
+    async def enqueue() -> None:
+        async with shop.app.client as client:
+            for n in range(5):
+                await asyncio.to_thread(turns.wait, 60)
+                await client.enqueue_job("a", n)
+            await asyncio.to_thread(turns.wait, 60)
+
+    monkeypatch.setattr(windlass.client.carriers, "AsyncDatabase", Counted)
+    thread = threading.Thread(target=lambda: asyncio.run(enqueue()))
+    thread.start()
+    asyncio.run(enqueue())
+    thread.join()
+    assert (len(pools), len(shop.app.sync.list_jobs())) == (2, 10)

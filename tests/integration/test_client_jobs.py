@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 from pydantic import BaseModel
-
 from tests.integration.shop import LATER, Shop
 from tests.support import Clock
+
 from windlass import InvalidInput, InvalidTransition, JobFailed, JobState, NotFound, Skip, WaitTimeout
 from windlass.model import Outcome
 
@@ -64,7 +64,7 @@ def test_a_canceled_job_is_an_error_too(shop: Shop) -> None:
 
 def test_waiting_ends(shop: Shop) -> None:
     handle = shop.add.enqueue_sync(1)
-    with pytest.raises(WaitTimeout, match="is still queued after 0.05 seconds"):
+    with pytest.raises(WaitTimeout, match=r"is still queued after 0\.05 seconds"):
         handle.wait(timeout=0.05)
     with pytest.raises(WaitTimeout):
         handle.wait(timeout=0)

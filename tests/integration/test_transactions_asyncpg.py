@@ -6,9 +6,10 @@ from typing import Any
 import asyncpg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
+from tests.integration.shop import LATER, SIGNS, SIGNS_ANSWER, Parcel, Shop
 
-from tests.integration.shop import LATER, Parcel, Shop
 from windlass import IdempotencyConflict, InvalidInput, NotFound
+from windlass.db.foreign import run_foreign_async
 
 
 def address(shop: Shop) -> dict[str, Any]:
@@ -92,3 +93,7 @@ async def test_a_connection_of_a_pool_is_one_too(shop: Shop) -> None:
 async def test_the_wrong_colour_is_refused_with_what_to_do(shop: Shop, conn: Any) -> None:
     with pytest.raises(InvalidInput, match="await enqueue"):
         shop.ship.options(connection=conn).enqueue_sync(Parcel(to="a"))
+
+
+async def test_signs_in_the_text_arrive_as_they_are(conn: Any) -> None:
+    assert list(map(tuple, await run_foreign_async(conn, SIGNS))) == [SIGNS_ANSWER]

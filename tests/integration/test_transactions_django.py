@@ -11,9 +11,10 @@ from django.conf import settings
 from django.db import InternalError, connections, transaction
 from django.utils.connection import ConnectionProxy
 from psycopg.conninfo import conninfo_to_dict
+from tests.integration.shop import LATER, SIGNS, SIGNS_ANSWER, Parcel, Shop
 
-from tests.integration.shop import LATER, Parcel, Shop
 from windlass import IdempotencyConflict, InvalidInput, NotFound
+from windlass.db.foreign import run_foreign
 
 
 @pytest.fixture
@@ -111,3 +112,7 @@ def test_from_async_code_the_synchronous_form_is_named(shop: Shop, conn: Any) ->
 
     with pytest.raises(InvalidInput, match="enqueue_sync"):
         asyncio.run(enqueue())
+
+
+def test_signs_in_the_text_arrive_as_they_are(conn: Any) -> None:
+    assert list(map(tuple, run_foreign(conn, SIGNS))) == [SIGNS_ANSWER]

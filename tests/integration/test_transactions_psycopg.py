@@ -5,9 +5,10 @@ import pytest
 from psycopg import AsyncConnection, Connection
 from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
+from tests.integration.shop import LATER, SIGNS, SIGNS_ANSWER, Parcel, Shop
 
-from tests.integration.shop import LATER, Parcel, Shop
 from windlass import IdempotencyConflict, InvalidInput, NotFound, Unavailable
+from windlass.db.foreign import run_foreign
 
 
 @pytest.fixture
@@ -133,3 +134,8 @@ def test_a_lost_connection_is_not_tried_again(shop: Shop, url: str) -> None:
         with pytest.raises(Unavailable):
             shop.ship.options(connection=conn).enqueue_sync(Parcel(to="a"))
     assert shop.jobs == []
+
+
+def test_signs_in_the_text_arrive_as_they_are(url: str) -> None:
+    with psycopg.connect(url) as conn:
+        assert run_foreign(conn, SIGNS) == [SIGNS_ANSWER]

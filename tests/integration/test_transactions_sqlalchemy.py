@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 from psycopg.conninfo import conninfo_to_dict
-from sqlalchemy import Connection, Engine, create_engine, text
+from sqlalchemy import Engine, create_engine, text
 from sqlalchemy.exc import InternalError, PendingRollbackError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession, create_async_engine
 from sqlalchemy.orm import Session, scoped_session, sessionmaker
+from tests.integration.shop import LATER, SIGNS, SIGNS_ANSWER, Parcel, Shop
 
-from tests.integration.shop import LATER, Parcel, Shop
 from windlass import IdempotencyConflict, InvalidInput, NotFound
+from windlass.db.foreign import run_foreign, run_foreign_async
 
 ORDER = text("insert into orders values (:name)")
 
@@ -160,6 +161,15 @@ async def test_the_wrong_colour_is_refused_with_what_to_do(
 def test_an_engine_and_another_database_are_refused(shop: Shop, engine: Engine) -> None:
     with pytest.raises(InvalidInput, match="not an engine"):
         shop.ship.options(connection=engine).enqueue_sync(Parcel(to="a"))
-    other: Connection
-    with create_engine("sqlite://").connect() as other, pytest.raises(InvalidInput, match="leads to sqlite"):
+    sqlite = create_engine("sqlite://")
+    with sqlite.connect() as other, pytest.raises(InvalidInput, match="leads to sqlite"):
         shop.ship.options(connection=other).enqueue_sync(Parcel(to="a"))
+    sqlite.dispose()
+
+
+def test_signs_in_the_text_arrive_as_they_are(conn: Any) -> None:
+    assert list(map(tuple, run_foreign(conn, SIGNS))) == [SIGNS_ANSWER]
+
+
+async def test_signs_arrive_on_a_loop_too(async_conn: AsyncConnection | AsyncSession) -> None:
+    assert list(map(tuple, await run_foreign_async(async_conn, SIGNS))) == [SIGNS_ANSWER]

@@ -92,7 +92,7 @@ class refusing_connections:  # noqa: N801 - read as a phrase: `with refusing_con
         self._db.execute(f'revoke connect on database "{self._db.name}" from public', role="superuser")
         self._db.execute(
             "select pg_terminate_backend(pid) from pg_stat_activity "
-            "where datname = current_database() and usename = 'windlass_app'",
+            "where datname = current_database() and application_name like 'windlass%'",
             role="superuser",
         )
 
@@ -156,8 +156,11 @@ async def test_a_node_is_known_while_it_works(crew: Crew) -> None:
         (node,) = rows()
         assert (node.id, node.name, node.pid, node.concurrency) == (worker.node_id, "n-1", os.getpid(), 3)
         assert (node.queues, node.kinds, node.stopped_at) == (["a", "b"], ["fine"], None)
-        await worker.idle()
-        assert crew.db.fetch_value("select count(*) from windlass_data.waiting", role="superuser") == 2
+        await until(lambda: waiting(crew) == 2, "it wants notices of both queues")
     (node,) = rows()
     assert node.stopped_at is not None
-    assert crew.db.fetch_value("select count(*) from windlass_data.waiting", role="superuser") == 0
+    assert waiting(crew) == 0
+
+
+def waiting(crew: Crew) -> int:
+    return int(crew.db.fetch_value("select count(*) from windlass_data.waiting", role="superuser"))

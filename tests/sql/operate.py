@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from psycopg import Connection, sql
-
 from tests.sql.steps import Session
 from tests.support import Database
 
@@ -49,7 +48,9 @@ def events(db: Database, tenant: UUID, *columns: str) -> list[tuple[Any, ...]]:
     """What was recorded for a tenant, oldest first, read behind the back of every function."""
     names = ", ".join(columns or ("actor", "action", "job_id", "reason"))
     rows = db.fetch(
-        f"select {names} from windlass_data.event where tenant_id = %s order by id", tenant, role="superuser"
+        f"select {names} from windlass_data.event where tenant_id = %s order by at, id",
+        tenant,
+        role="superuser",
     )
     return [tuple(row) for row in rows]
 

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-
 from tests.sql.operate import bind, call, call_value
 from tests.sql.steps import DEFAULT_TENANT, NODE, refused
 from tests.sql.whole import nothing_changed
@@ -11,7 +10,7 @@ from tests.support import Clock, Database
 
 pytestmark = pytest.mark.every_version
 
-FULL = {
+FULL: dict[str, Any] = {
     "node": NODE,
     "name": "nightjar",
     "host": "host-1",

@@ -1,7 +1,8 @@
 """list_attempts: each attempt with its outcome, the running one included, and no token."""
 
-import pytest
+from typing import Any
 
+import pytest
 from tests.sql.operate import bind, call
 from tests.sql.steps import DEFAULT_TENANT, NODE, OTHER_TENANT, UNKNOWN, Session, refused
 from tests.support import Clock, Database
@@ -58,7 +59,7 @@ def test_the_latest_come_first_to_hand_and_older_ones_by_page(db: Database, jobs
         jobs.release(jobs.claim_one())
     jobs.claim_one()
 
-    def numbers(**page: int) -> list[int]:
+    def numbers(**page: Any) -> list[int]:
         return [row.number for row in call(db, "list_attempts", tenant=DEFAULT_TENANT, job=job_id, **page)]
 
     assert numbers() == [1, 2, 3, 4, 5, 6]

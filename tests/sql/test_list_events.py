@@ -5,7 +5,6 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-
 from tests.sql.operate import NIL, bind, call, kill
 from tests.sql.steps import DEFAULT_TENANT, NODE, OTHER_TENANT, UNKNOWN, Session, refused
 from tests.support import Clock, Database
@@ -95,7 +94,7 @@ def test_filters(db: Database, jobs: Session, told: dict[str, UUID], clock: Cloc
     clock.advance(timedelta(days=1))
     later = jobs.enqueue()
     jobs.cancel(later)
-    after = {"from": before + timedelta(hours=1)}
+    after: dict[str, Any] = {"from": before + timedelta(hours=1)}
     assert {row.job_id for row in read_all(db, **after)} == {later}
     assert later not in {row.job_id for row in read_all(db, to=before + timedelta(hours=1))}
 
@@ -117,7 +116,7 @@ def test_a_page_that_finds_little_ends_with_a_cursor_to_go_on_from(db: Database)
 def test_the_installation_has_an_audit_of_its_own(db: Database, told: dict[str, UUID]) -> None:
     call(db, "set_queue", queue="q", mode="strict", actor="root")
     call(db, "set_gate", actor="root", reason="all stop")
-    assert [row.action for row in read_all(db, NIL)] == ["gate.set", "queue.set"]
+    assert sorted(row.action for row in read_all(db, NIL)) == ["gate.set", "queue.set"]
     assert "queue.set" not in {row.action for row in read_all(db)}
 
 
@@ -134,7 +133,7 @@ def test_other_tenants_and_the_installation_are_closed_to_a_bound_role(
     assert [row.job_id for row in read_all(db, OTHER_TENANT)] == [theirs]
     bind(db, "reader", OTHER_TENANT)
     rows = call(db, "list_events", tenant=OTHER_TENANT, role="reader")
-    assert [row.action for row in rows] == ["role.bind", "job.dead"]
+    assert {row.action for row in rows} == {"role.bind", "job.dead"}
     for tenant in (DEFAULT_TENANT, NIL, UNKNOWN, None):
         with refused("WL005"):
             call(db, "list_events", tenant=tenant, role="reader")

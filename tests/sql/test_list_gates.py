@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 import pytest
-
 from tests.sql.operate import bind, call, call_value
 from tests.sql.steps import DEFAULT_TENANT, OTHER_TENANT, UNKNOWN, Session, refused
 from tests.support import Clock, Database
@@ -25,10 +24,12 @@ def test_every_field_oldest_first(db: Database, clock: Clock) -> None:
         actor="ada",
         expires_at=until,
     )
+    clock.advance(1)
+    later = clock.freeze()
     second = call_value(db, "set_gate")
     rows = call(db, "list_gates")
     assert tuple(rows[0]) == (first, DEFAULT_TENANT, "q", "k", "n", "why", "ada", now, until)
-    assert tuple(rows[1]) == (second, None, None, None, None, "", "windlass_app", now, None)
+    assert tuple(rows[1]) == (second, None, None, None, None, "", "windlass_app", later, None)
 
 
 def test_an_expired_gate_holds_no_longer(db: Database, clock: Clock) -> None:

@@ -222,7 +222,7 @@ def test_events_are_audit_and_stay(db: Database, past: Past) -> None:
 def test_after_forty_days_everything_of_today_goes(db: Database, past: Past, clock: Clock) -> None:
     """With ids as the database makes them, and the days that nobody used."""
     jobs = past.jobs
-    done = jobs.enqueue("done")
+    jobs.enqueue("done")
     jobs.complete(jobs.claim_one())
     waiting = jobs.enqueue("waiting")
     clock.advance(timedelta(days=40))
@@ -230,13 +230,14 @@ def test_after_forty_days_everything_of_today_goes(db: Database, past: Past, clo
     dropped, removed = past.prune_all()
     assert (len(dropped), removed) == (4, 0)
     assert past.listed() == {waiting}
-    assert done not in past.listed()
     later = jobs.enqueue("later")
     assert {held.job_id for held in jobs.claim(5)} == {waiting, later}
     assert_whole(db)
 
 
-def test_jobs_of_all_tenants_go_and_stay_alike(db: Database, past: Past, other: Session, clock: Clock) -> None:
+def test_jobs_of_all_tenants_go_and_stay_alike(
+    db: Database, past: Past, other: Session, clock: Clock
+) -> None:
     theirs = Past(db, clock, other)
     past.make(40)
     for side in (past, theirs):
@@ -254,12 +255,11 @@ def test_a_bound_session_removes_its_own_jobs_and_no_day(
     theirs = Past(db, clock, other)
     past.make(40)
     mine = past.end(40)
-    for _ in range(3):
-        theirs.end(40, key="k")
-    theirs.end(40, "canceled")
+    for how in ENDS:
+        theirs.end(40, how)
     bind(db, "worker", other.tenant)
     row = prune(db.connection("worker"))
-    assert (row.dropped, row.removed) == ([], 4)
+    assert (row.dropped, row.removed) == ([], len(ENDS))
     assert theirs.listed() == set()
     assert past.listed() == {mine}
     assert past.has_tables(40)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import typer
 
-from windlass.cli.options import split_names, to_moment, to_seconds
+from windlass.cli.options import WrongUsage, split_names, to_moment, to_seconds
 
 
 @pytest.mark.parametrize(
@@ -45,5 +45,5 @@ def test_a_moment_needs_its_time_zone() -> None:
 def test_names_may_be_repeated_or_separated_by_commas() -> None:
     assert split_names(None) is None
     assert split_names(["mail, reports", "mail"]) == ["mail", "reports"]
-    with pytest.raises(typer.BadParameter, match="empty"):
+    with pytest.raises(WrongUsage, match="empty"):
         split_names(["mail,,reports"])

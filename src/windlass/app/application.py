@@ -54,6 +54,11 @@ class Windlass:
         return self._settings
 
     @property
+    def database_url(self) -> str:
+        """Where the database is: for connections of one's own, on which jobs are enqueued too."""
+        return database_url(self.settings)
+
+    @property
     def client(self) -> AsyncClient:
         """Everything that can be done with jobs, to be awaited."""
         with self._lock:
@@ -86,7 +91,7 @@ class Windlass:
         """
         settings = self.settings
         return Worker(
-            database_url(settings),
+            self.database_url,
             self.registry,
             queues=settings.queues if queues is None else queues,
             concurrency=settings.concurrency if concurrency is None else concurrency,

@@ -140,6 +140,9 @@ class Enqueuer(Generic[P, R]):
 class JobFunction(Enqueuer[P, R], Generic[C, V, P, R]):
     """A typed function that is also a kind of job; called, it is the plain function."""
 
+    __name__: str
+    __qualname__: str
+
     def __init__(self, clients: Clients, definition: JobDefinition) -> None:
         super().__init__(clients, definition, {})
         functools.update_wrapper(self, definition.handler)

@@ -94,7 +94,7 @@ def clear_gate(
 
     Examples:
       windlass gates clear --queue mail
-      windlass gates clear 01990f3c-6d1a-7c35-9b8e-3f1d2a4b5c6d --reason "relay is back"
+      windlass gates clear "$id" --reason "relay is back"
     """
     if gate_id is None:
         _require_scope(tenant, queue, kind, node, everything=everything)

@@ -14,9 +14,7 @@ app = single()
 
 @app.command()
 def migrate(
-    sql: Annotated[
-        bool, typer.Option("--sql", help="Print the script instead; nothing is connected.")
-    ] = False,
+    sql: Annotated[bool, typer.Option("--sql", help="Print the script; connect to nothing.")] = False,
     since: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="With --sql: only what comes after this migration."),
@@ -29,8 +27,8 @@ def migrate(
 ) -> None:
     """Bring the database to the schema of this release; a second time changes nothing.
 
-    The role in the URL must own the schema or be allowed to act as windlass_owner. Without a URL the
-    embedded server is migrated, and started for it if it does not run.
+    The role in the URL must be allowed to act as windlass_owner. Without a URL
+    the embedded server is migrated, and started for it if it does not run.
 
     Examples:
       windlass migrate
@@ -63,9 +61,11 @@ def _check(database_url: str | None, *, as_json: bool) -> None:
     from windlass.db.migrate import check_schema
 
     settings = read_settings(database_url)
-    with ensure_server(settings.database_url, data_dir=settings.data_dir) as database:
-        with connect(database.app_url, application_name="windlass migrate") as connection:
-            check_schema(connection)
+    with (
+        ensure_server(settings.database_url, data_dir=settings.data_dir) as database,
+        connect(database.app_url, application_name="windlass migrate") as connection,
+    ):
+        check_schema(connection)
     if as_json:
         print_json({"up_to_date": True})
     else:

@@ -20,7 +20,7 @@ def list_nodes(
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the nodes, the active ones first, with what each of them is running.
+    """List the nodes, and what each of them is running; the active ones first.
 
     Example:
       windlass nodes --stopped

@@ -63,7 +63,10 @@ def run(
     queues: list[str] | None = None,
     **overrides: Any,
 ) -> None:
-    """Run a node until told to stop; `whole` also starts the embedded server and migrates."""
+    """Run a node until told to stop; `whole` also starts the embedded server and keeps its schema up to date.
+
+    The schema of a database that was given is only checked: who runs jobs there should not own its tables.
+    """
     said = {"database_url": database_url, "queues": split_names(queues), **overrides}
     given = {name: value for name, value in said.items() if value is not None}
     settings = Settings.from_env({}, **{**app.settings.model_dump(), **given})
@@ -73,7 +76,7 @@ def run(
         settings,
         app,
         start_server=whole,
-        migrates=whole,
+        migrates=whole and settings.database_url is None,
         ready=lambda node: _announce(node, app, settings, as_json=as_json),
     )
 

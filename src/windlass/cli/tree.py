@@ -30,7 +30,12 @@ COMMANDS = (
     Entry("queues", "queues", _OPERATE, "See what waits where, and say how tenants share a queue."),
     Entry("tenants", "tenants", _OPERATE, "See and create tenants, and bind database roles to them."),
     Entry("gates", "gates", _OPERATE, "Pause a part of the work, or all of it, and let it go on."),
-    Entry("nodes", "nodes", _OPERATE, "List the nodes, and what each of them is running."),
+    Entry(
+        "nodes",
+        "nodes",
+        _OPERATE,
+        "List the nodes, and what each of them is running.",
+    ),
     Entry("doctor", "doctor", _OPERATE, "Examine the installation, and say what to do about it."),
     Entry("migrate", "migrate", _INSTALL, "Bring the database to the schema of this release."),
     Entry("version", "version", _INSTALL, "Print the version of Windlass, and of what it stands on."),

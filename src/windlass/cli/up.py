@@ -28,8 +28,9 @@ def up(
     """Run everything on this machine: embedded server, maintenance, worker.
 
     Without a database URL the embedded server is started, or joined if it
-    runs, and its schema brought to this release. Without --app no jobs are
-    run, but leases are recovered and old jobs removed.
+    runs, and its schema brought to this release; the schema of a database
+    that is given is only checked. Without --app no jobs are run, but leases
+    are recovered and old jobs removed.
 
     SIGTERM or Ctrl-C: stop claiming, let attempts finish within the grace
     period, give back the rest, stop the server. Once more: at once.

@@ -21,36 +21,42 @@ __all__ = ["AsyncForeignCarrier", "AsyncPoolCarrier", "ForeignCarrier", "PoolCar
 
 T = TypeVar("T")
 
+# A new connection takes its time, also for a client that has no patience for an outage.
+_LEAST_TIMEOUT = 2.0
+
 
 class AsyncPoolCarrier:
-    """A pool on the running event loop."""
+    """A pool for each event loop that uses it."""
 
     def __init__(self, settings: Settings, *, size: int, patience: float) -> None:
         self._settings = settings
-        self._options: dict[str, Any] = {"pooler": settings.pooler, "max_size": size, "timeout": patience}
-        self._open: tuple[AsyncDatabase, int, asyncio.AbstractEventLoop] | None = None
+        self._options: dict[str, Any] = {
+            "pooler": settings.pooler,
+            "max_size": size,
+            "timeout": max(patience, _LEAST_TIMEOUT),
+        }
+        self._open: dict[tuple[int, asyncio.AbstractEventLoop], AsyncDatabase] = {}
 
     async def open(self) -> AsyncDatabase:
         """The pool, opened if it is not open here; the first connection says at once what is wrong."""
-        if (database := self._opened_here()) is not None:
-            return database
+        here = (os.getpid(), asyncio.get_running_loop())
+        if here in self._open:
+            return self._open[here]
         url = database_url(self._settings)
         await (await connect_async(url, pooler=self._settings.pooler)).close()
         fresh = AsyncDatabase(url, **self._options)
         await fresh.open()
-        if (database := self._opened_here()) is not None:  # somebody else was faster
+        if (faster := self._open.get(here)) is not None:  # of another task
             await fresh.close()
-            return database
-        self._open = (fresh, os.getpid(), asyncio.get_running_loop())
+            return faster
+        for place in [place for place in self._open if place[1].is_closed()]:
+            del self._open[place]
+        self._open[here] = fresh
         return fresh
 
-    def _opened_here(self) -> AsyncDatabase | None:
-        if self._open is None or self._open[1:] != (os.getpid(), asyncio.get_running_loop()):
-            return None
-        return self._open[0]
-
     async def close(self) -> None:
-        database, self._open = self._opened_here(), None
+        """Close the pool of this event loop; one of another loop can be closed only there."""
+        database = self._open.pop((os.getpid(), asyncio.get_running_loop()), None)
         if database is not None:
             await database.close()
 
@@ -69,7 +75,11 @@ class PoolCarrier:
 
     def __init__(self, settings: Settings, *, size: int, patience: float) -> None:
         self._settings = settings
-        self._options: dict[str, Any] = {"pooler": settings.pooler, "max_size": size, "timeout": patience}
+        self._options: dict[str, Any] = {
+            "pooler": settings.pooler,
+            "max_size": size,
+            "timeout": max(patience, _LEAST_TIMEOUT),
+        }
         self._lock = threading.Lock()
         self._open: tuple[SyncDatabase, int, Any] | None = None
 

@@ -1,5 +1,6 @@
 """What every operation of a client stands on: which tenant is meant, and how often to ask."""
 
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -46,13 +47,14 @@ class Core:
     def __init__(self, settled: Settled) -> None:
         self.settled = settled
 
-    def _safely(self, call: Call[T]) -> Operation[T]:
-        """A call that may be said twice."""
-        answer: T = yield from self._safely_any(call)
+    def _safely(self, call: Call[T], *, until: float | None = None) -> Operation[T]:
+        """A call that may be said twice, but not after the moment `until`."""
+        answer: T = yield from self._safely_any(call, until=until)
         return answer
 
-    def _safely_any(self, effect: Effect) -> Operation[Any]:
-        return repeating(effect, self.settled.patience if self.settled.own_connection else 0.0)
+    def _safely_any(self, effect: Effect, *, until: float | None = None) -> Operation[Any]:
+        patience = self.settled.patience if self.settled.own_connection else 0.0
+        return repeating(effect, patience if until is None else min(patience, until - time.monotonic()))
 
     def _tenant(self, given: TenantName | None) -> Operation[UUID]:
         """The id of the tenant meant: the one given, else that of the job running here, else the client's."""

@@ -30,7 +30,7 @@ class JobOperations(Core):
         tenant_id, job = (yield from self._tenant(tenant)), as_id(job_id)
         pause = _FIRST_LOOK
         while True:
-            end: End = yield from self._safely(rpc_client.get_job_end(tenant_id, job))
+            end: End = yield from self._safely(rpc_client.get_job_end(tenant_id, job), until=deadline)
             if JobState(end.state).terminal:
                 return self._result(job, end)
             left = pause if deadline is None else deadline - time.monotonic()

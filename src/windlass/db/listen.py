@@ -55,12 +55,13 @@ class Listener:
 
     async def run(self) -> None:
         """Listen until canceled, whatever becomes of the database."""
-        backoff = Backoff()
+        backoff, told = Backoff(), 0
         while True:
             try:
                 await self._listen(backoff)
             except WindlassError as error:
-                if self.alive or not self.sessions:
+                if told <= self.sessions:  # once for each time that it is lost
+                    told = self.sessions + 1
                     _log.warning("not listening for new work, polling only: %s", error)
             finally:
                 self._listening.clear()

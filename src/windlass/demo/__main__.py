@@ -19,8 +19,8 @@ from windlass.demo.workers import Workers
 from windlass.errors import WindlassError
 from windlass.settings import Settings
 
-_NEXT = """
-   The server, its data and the workers are gone again. To go on:
+_NEXT = """\
+   Nothing was lost. The server, its data and the workers are gone again. To go on:
 
    README.md          a first job of your own, in 15 lines
    windlass up        the same server, to stay; with --app module:app also a worker for your jobs
@@ -60,8 +60,8 @@ def _run(view: View) -> int:
         migrate(database.owner_url)
         view.say(f"PostgreSQL {_version(database)} runs, and the schema is installed")
         passed = asyncio.run(_play(database, view))
-    view.text(_NEXT if passed else "\n   The demo failed: not everything is as it should be.")
-    view.text(f"   {time.monotonic() - began:.0f} seconds in all.")
+    view.text(f"\n   That took {time.monotonic() - began:.0f} seconds.")
+    view.text(_NEXT if passed else "   Not everything is as it should be: the demo has failed.")
     return 0 if passed else 1
 
 
@@ -74,7 +74,7 @@ async def _play(database: Database, view: View) -> bool:
     settings = Settings(database_url=database.app_url)
     async with (
         AsyncClient(settings, actor="demo") as client,
-        Workers(database.app_url, view.note) as workers,
+        Workers(database.app_url, view.note, view.overhear) as workers,
     ):
         stage = Stage(client, workers, view)
         for scene in SCENES:

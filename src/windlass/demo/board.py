@@ -44,9 +44,10 @@ class LiveView:
 
     @classmethod
     def on(cls, stream: TextIO) -> Self | None:
-        """None if the terminal cannot move its cursor."""
+        """None if the terminal cannot move its cursor or does not know our letters."""
         console = Console(file=stream, highlight=False)
-        return cls(console) if console.is_terminal and not console.is_dumb_terminal else None
+        able = console.is_terminal and not console.is_dumb_terminal and console.encoding.startswith("utf")
+        return cls(console) if able else None
 
     def scene(self, title: str, why: str) -> None:
         self._scenes += 1
@@ -57,8 +58,11 @@ class LiveView:
         self._console.print(f"[dim]{self._elapsed():7.1f} s[/dim]  {escape(text)}")
 
     def note(self, text: str) -> None:
-        self._notes.append(f"{self._elapsed():7.1f} s  {text}")
+        self.overhear(text)
         self._refresh()
+
+    def overhear(self, text: str) -> None:
+        self._notes.append(f"{self._elapsed():7.1f} s  {text}")  # shown with the next look
 
     def show(self, tally: Tally) -> None:
         self._tally = tally
@@ -97,9 +101,9 @@ class LiveView:
             self._live.update(self._draw(), refresh=True)
 
     def _draw(self) -> RenderableType:
-        parts: list[RenderableType] = [Text(), self._draw_jobs()]
-        if self._tally.nodes:
-            parts.append(self._draw_nodes())
+        parts: list[RenderableType] = [Text()]
+        if self._tally.jobs:
+            parts += [self._draw_jobs(), self._draw_nodes()]
         parts += [Text(note, style="dim", overflow="ellipsis", no_wrap=True) for note in self._notes]
         return Group(*parts)
 

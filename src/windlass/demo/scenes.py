@@ -48,8 +48,8 @@ async def a_days_work(stage: Stage) -> None:
     stage.record.dead = [job.id for job in tally.all() if job.state is JobState.DEAD]
     retried = sum(job.state is JobState.SUCCEEDED and job.attempt > 1 for job in tally.all())
     stage.view.say(f"{retried} jobs failed at first and were retried until they succeeded")
-    example = tally.get(stage.record.dead[:1])[0]
-    stage.view.say(f"{len(stage.record.dead)} ended dead, their attempts used up: {_why(example)}")
+    for example in tally.get(stage.record.dead[:1]):
+        stage.view.say(f"{len(stage.record.dead)} ended dead, their attempts used up: {_why(example)}")
 
 
 def _days_work(count: int) -> Iterator[NewJob]:

@@ -24,6 +24,9 @@ class View(Protocol):
     def note(self, text: str) -> None:
         """One thing that happened beside it."""
 
+    def overhear(self, text: str) -> None:
+        """A passing detail, for a board that has room for it."""
+
     def show(self, tally: Tally) -> None:
         """How the jobs stand now."""
 
@@ -75,6 +78,9 @@ class PlainView:
 
     def note(self, text: str) -> None:
         self.say(f"({text})")
+
+    def overhear(self, text: str) -> None:
+        """Left out: there are too many of them."""
 
     def show(self, tally: Tally) -> None:
         """Now and then, and only what is new: a log is not a screen."""

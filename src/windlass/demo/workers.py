@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import os
 import signal
 import sys
@@ -46,19 +47,25 @@ class WorkerProcess:
         with contextlib.suppress(ProcessLookupError):
             self.process.send_signal(number)
 
-    async def ended(self) -> int:
+    async def ended(self, overhear: Callable[[str], None]) -> int:
         """Wait for its end, keeping what it says until then."""
         assert self.process.stdout is not None  # noqa: S101 - it was started with a pipe
         async for line in self.process.stdout:
             self.lines.append(line.decode(errors="replace").rstrip())
+            if remark := _remark(self.lines[-1]):
+                overhear(f"{self.name}: {remark}")
         return await self.process.wait()
 
 
 class Workers:
     """Keeps some workers running: one that ends is replaced, as any service manager would."""
 
-    def __init__(self, database_url: str, note: Callable[[str], None]) -> None:
+    def __init__(
+        self, database_url: str, note: Callable[[str], None], overhear: Callable[[str], None]
+    ) -> None:
+        """`note` is told who came and went, `overhear` what the workers themselves complain about."""
         self._url = database_url
+        self._overhear = overhear
         self._names = [f"worker-{number}" for number in range(1, WORKERS + 1)]
         self._note = note
         self._release = 1
@@ -108,9 +115,9 @@ class Workers:
             worker = WorkerProcess(name, self._release, await self._start(name))
             self._current[name] = worker
             try:
-                code = await worker.ended()
+                code = await worker.ended(self._overhear)
             except BaseException:
-                await _stop(worker)
+                await self._stop(worker)
                 raise
             if worker.dismissed:
                 self._note(f"{name} (pid {worker.pid}) finished its jobs and left")
@@ -147,12 +154,23 @@ class Workers:
             "WINDLASS_LOG_FORMAT": "json",
         }
 
+    async def _stop(self, worker: WorkerProcess) -> None:
+        worker.send(signal.SIGTERM)
+        try:
+            async with asyncio.timeout(_PATIENCE_SECONDS):
+                await worker.ended(self._overhear)
+        except TimeoutError:
+            worker.send(signal.SIGKILL)
+            await worker.ended(self._overhear)
 
-async def _stop(worker: WorkerProcess) -> None:
-    worker.send(signal.SIGTERM)
+
+def _remark(line: str) -> str | None:
+    """What a line of the worker's log says about a job that went wrong, if it does."""
     try:
-        async with asyncio.timeout(_PATIENCE_SECONDS):
-            await worker.ended()
-    except TimeoutError:
-        worker.send(signal.SIGKILL)
-        await worker.ended()
+        said = json.loads(line)
+        if said["level"] not in ("warning", "error") or said["kind"] is None:
+            return None
+        error = said.get("error") or {}
+        return f"{said['message']}: {said['kind']}, attempt {said['attempt']}, {error.get('message', '')}"
+    except (ValueError, KeyError, TypeError):
+        return None

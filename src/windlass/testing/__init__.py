@@ -9,11 +9,29 @@ from typing import Any
 
 _HOMES = {
     "Clock": "clock",
+    "Ran": "due",
     "TemporaryDatabase": "server",
     "TemporaryServer": "server",
+    "assert_enqueued": "look",
+    "assert_not_enqueued": "look",
+    "jobs": "look",
+    "run_due": "due",
+    "run_due_sync": "due",
+    "use_database": "pointing",
 }
 
-__all__ = ["Clock", "TemporaryDatabase", "TemporaryServer"]
+__all__ = [
+    "Clock",
+    "Ran",
+    "TemporaryDatabase",
+    "TemporaryServer",
+    "assert_enqueued",
+    "assert_not_enqueued",
+    "jobs",
+    "run_due",
+    "run_due_sync",
+    "use_database",
+]
 
 
 def __getattr__(name: str) -> Any:

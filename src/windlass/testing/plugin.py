@@ -3,7 +3,8 @@
 Under pytest-xdist each of its processes has a session, and so a server, of its own.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -19,22 +20,31 @@ def windlass_server() -> Iterator[Any]:
 
 
 @pytest.fixture
-def windlass_test(windlass_server: Any) -> Iterator[Any]:
-    """A fresh database (`windlass.testing.TemporaryDatabase`)."""
+def windlass_temporary(windlass_server: Any) -> Iterator[Any]:
+    """A fresh, migrated database (`windlass.testing.TemporaryDatabase`), dropped after the test."""
     with windlass_server.database() as database:
         yield database
 
 
 @pytest.fixture
-def windlass_database(windlass_test: Any) -> str:
-    """The URL of a fresh, migrated database, as the product connects to it."""
-    url: str = windlass_test.url
+def windlass_database(windlass_temporary: Any) -> str:
+    """The URL of this test's database, as the product connects to it."""
+    url: str = windlass_temporary.url
     return url
 
 
 @pytest.fixture
-def windlass_clock(windlass_test: Any) -> Any:
+def windlass_clock(windlass_temporary: Any) -> Any:
     """The clock of this test's database (`windlass.testing.Clock`), stopped until the test moves it."""
-    clock = windlass_test.clock()
+    clock = windlass_temporary.clock()
     clock.freeze()
     return clock
+
+
+@pytest.fixture
+def windlass_use(windlass_database: str) -> Iterator[Callable[[Any], Any]]:
+    """A function that points an application at this test's database, until the test ends, and returns it."""
+    from windlass.testing.pointing import use_database
+
+    with ExitStack() as stack:
+        yield lambda app: stack.enter_context(use_database(app, windlass_database))

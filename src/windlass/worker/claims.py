@@ -21,6 +21,7 @@ MAX_AHEAD = 1000
 HORIZON_SECONDS = 0.1
 _MEMORY_SECONDS = 0.25
 _SHED_SECONDS = 1.0
+_FIRST_LULL_SECONDS, _LAST_LULL_SECONDS = 0.03, 0.3
 
 
 class Pace:
@@ -53,7 +54,9 @@ class Claims:
 
     An answer that came back short means that there is no more for now: it then waits for a notice, and
     asks without one after the poll interval.  The wish for notices is written by the claim itself, so the
-    first short answer is followed by one more claim, for what came in between.
+    first short answer is followed by one more claim, for what came in between.  An enqueue that looked for
+    wishes before that, and commits after it, sends no notice and is not found either: after work was found
+    the first waits are therefore short.
     """
 
     def __init__(
@@ -84,6 +87,9 @@ class Claims:
         self._outage = outage
         self._woken = asyncio.Event()
         self._dry = False
+        self._lull = _FIRST_LULL_SECONDS
+        self.resting = False
+        """Whether it waits for a notice or for the next poll."""
         self._stopping = False
         self._answered = asyncio.Condition()
         self.asked = self.answered_empty = 0
@@ -129,7 +135,7 @@ class Claims:
             elif self._listening() and not waiting:
                 waiting, self._dry = True, False
             elif self._dry:
-                await self._wait(self._poll_seconds * random.uniform(0.8, 1.0))
+                await self._rest()
         async with self._answered:
             self._answered.notify_all()
 
@@ -144,12 +150,21 @@ class Claims:
             return None
         self._outage.over()
         if jobs:
+            self._lull = _FIRST_LULL_SECONDS
             self._admit(jobs, since)
         else:
             async with self._answered:
                 self.answered_empty = number
                 self._answered.notify_all()
         return len(jobs)
+
+    async def _rest(self) -> None:
+        if self._lull < min(_LAST_LULL_SECONDS, self._poll_seconds):
+            longest, self._lull = self._lull, 2 * self._lull
+        else:
+            longest, self.resting = self._poll_seconds, True
+        await self._wait(longest * random.uniform(0.8, 1.0))
+        self.resting = False
 
     async def _wait(self, seconds: float) -> None:
         try:

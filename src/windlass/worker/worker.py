@@ -101,6 +101,11 @@ class Worker:
         return self._flow.attempts.stuck
 
     @property
+    def resting(self) -> bool:
+        """Whether there was nothing to claim for a while: it waits for a notice or for the next poll."""
+        return self._flow.claims.resting
+
+    @property
     def claims_made(self) -> int:
         """How many times the database was asked for jobs."""
         return self._flow.claims.asked

@@ -58,9 +58,8 @@ def check_role(connection: Any) -> Finding:
     login, role, superuser, bypass, groups, engine = _row(connection, _ROLE, [list(GROUPS)])
     details = {"login": login, "role": role, "groups": groups}
     if superuser or bypass or engine:
-        why = (
-            "a superuser" if superuser else "exempt (BYPASSRLS)" if bypass else "a member of windlass_engine"
-        )
+        exempt = "exempt (BYPASSRLS)" if bypass else "a member of windlass_engine"
+        why = "a superuser" if superuser else exempt
         return fail(
             "role",
             f"The role {role} is {why}: row-level security does not hold it, it sees every tenant.",
@@ -85,7 +84,7 @@ def check_isolation(connection: Any) -> Finding:
     The job is the positive control: enqueued, read back with its tenant named, and rolled back.
     """
     try:
-        with translated(), _rolled_back(connection):
+        with _rolled_back(connection):
             (bound,) = _row(connection, "select windlass_data.bound_tenant()")
             tenant = bound or _row(connection, "select windlass.tenant_id('default')")[0]
             enqueue = "select job_id from windlass.enqueue_job(%s, 'windlass.doctor')"
@@ -132,11 +131,12 @@ def _count_as(connection: Any, setting: str, job_id: Any) -> int:
 
 @contextmanager
 def _rolled_back(connection: Any) -> Iterator[None]:
-    connection.execute("begin")
-    try:
-        yield
-    finally:
-        connection.execute("rollback")
+    with translated():
+        connection.execute("begin")
+        try:
+            yield
+        finally:
+            connection.execute("rollback")
 
 
 def check_pooler(connection: Any, settings: Settings, url: str) -> Finding:
@@ -204,7 +204,7 @@ def check_listener(settings: Settings, url: str) -> Finding:
     if settings.pooler == "transaction" and settings.listen_url is None:
         return warn(
             "listener",
-            f"Behind a pooler and without WINDLASS_LISTEN_URL, workers ask every {settings.poll_seconds:g} s.",
+            f"Behind a pooler, without WINDLASS_LISTEN_URL, workers ask every {settings.poll_seconds:g} s.",
             "Set WINDLASS_LISTEN_URL to a direct connection, and a new job is started at once.",
         )
     channel = f"windlass_doctor_{secrets.token_hex(8)}"

@@ -95,7 +95,7 @@ def _dead_rows(dead: Mapping[str, int]) -> Finding:
         return warn(
             "dead rows",
             f"{most:,} dead rows lie in windlass_data.{table}.",
-            "See the oldest transaction above; if there is none, autovacuum is off or too slow for this table.",
+            "See the oldest transaction above; if there is none, autovacuum is off or too slow here.",
             **dead,
         )
     return ok("dead rows", f"{sum(dead.values()):,} in the tables that every claim reads.", **dead)
@@ -117,7 +117,7 @@ def _expired_leases(expired: int) -> Finding:
         return warn(
             "leases",
             f"{expired:,} leases have expired and were not recovered yet.",
-            "Any running node recovers them within seconds: start one with `windlass worker` or `windlass up`.",
+            "Any running node recovers them within seconds: start one, with or without jobs to run.",
             expired=expired,
         )
     return ok("leases", "None has expired.", expired=0)
@@ -129,7 +129,7 @@ def _days(health: Mapping[str, Any]) -> Finding:
         return warn(
             "partitions",
             "There is no table for tomorrow's jobs: they will go to the default partition.",
-            "Any running node makes the tables ahead: start one with `windlass worker` or `windlass up`.",
+            "Any running node makes the tables ahead: start one, with or without jobs to run.",
             days_ahead=ahead,
         )
     return ok(

@@ -26,7 +26,7 @@ def cancel_job(
     """Cancel a job: a waiting one at once; a running one is asked to stop.
 
     Example:
-      windlass jobs cancel 01990f3c-6d1a-7c35-9b8e-3f1d2a4b5c6d --reason "sent twice"
+      windlass jobs cancel "$id" --reason "sent twice"
     """
     with open_client(database_url, tenant) as client:
         state = client.cancel_job(job_id, reason=reason)
@@ -57,8 +57,8 @@ def reschedule_job(
     """Give a waiting job another time; without one it is due now.
 
     Examples:
-      windlass jobs reschedule 01990f3c-6d1a-7c35-9b8e-3f1d2a4b5c6d
-      windlass jobs reschedule 01990f3c-6d1a-7c35-9b8e-3f1d2a4b5c6d --delay 2h --priority 10
+      windlass jobs reschedule "$id"
+      windlass jobs reschedule "$id" --delay 2h --priority 10
     """
     with open_client(database_url, tenant) as client:
         due = client.reschedule_job(job_id, run_at=run_at, delay=delay, priority=priority, reason=reason)

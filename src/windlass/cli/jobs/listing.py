@@ -16,8 +16,6 @@ from windlass.model import Job, Page
 
 __all__ = ["add_to", "job_document", "paint"]
 
-Names = Annotated[list[str] | None, typer.Option(metavar="NAME")]
-
 _COLORS: Mapping[str, str] = {
     "running": "cyan",
     "succeeded": "green",
@@ -35,9 +33,7 @@ def add_to(group: typer.Typer) -> None:
 def list_jobs(
     state: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="STATE", help="queued, running, succeeded, dead, canceled, skipped, scheduled …"
-        ),
+        typer.Option(metavar="STATE", help="As in queued, scheduled, retrying, running, dead."),
     ] = None,
     queue: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only of these queues.")] = None,
     kind: Annotated[list[str] | None, typer.Option(metavar="KIND", help="Only of these kinds.")] = None,
@@ -45,7 +41,7 @@ def list_jobs(
     since: Annotated[
         datetime | None,
         typer.Option(
-            parser=to_moment_or_span, metavar="TIME", help="Created from then on, or so long ago: 2h."
+            parser=to_moment_or_span, metavar="TIME", help="Created since then, or since so long: 2h."
         ),
     ] = None,
     until: Annotated[
@@ -65,7 +61,8 @@ def list_jobs(
 ) -> None:
     """List jobs, newest first; waiting ones alone in the order in which they are claimed.
 
-    Options that name something may be repeated, or hold a list: --state dead,running.
+    Options that name something may be repeated or hold a list, as in
+    --state dead,running.
 
     Examples:
       windlass jobs list --state dead --queue mail

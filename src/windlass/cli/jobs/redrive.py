@@ -63,7 +63,7 @@ def redrive_jobs(
     A filter is tried first, and the count is to be confirmed.
 
     Examples:
-      windlass jobs redrive 01990f3c-6d1a-7c35-9b8e-3f1d2a4b5c6d
+      windlass jobs redrive "$id"
       windlass jobs redrive --kind send_mail --error '%timeout%' --dry-run
       windlass jobs redrive --queue mail --since 2h --yes --reason "relay is back"
     """

@@ -22,7 +22,7 @@ def show_job(
     """Show a job: payload, result, error, its attempts and its history.
 
     Example:
-      windlass jobs show 01990f3c-6d1a-7c35-9b8e-3f1d2a4b5c6d
+      windlass jobs show "$id"
     """
     with open_client(database_url, tenant) as client:
         job = client.get_job(job_id)

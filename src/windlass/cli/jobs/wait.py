@@ -29,10 +29,11 @@ def wait_job(
 ) -> None:
     """Wait until a job has ended, and print its result.
 
-    Exits with 9 if it ended otherwise than succeeded, with 10 if the time was up before.
+    Exits with 9 if it ended otherwise than succeeded, with 10 if the time was
+    up before.
 
     Example:
-      windlass jobs wait 01990f3c-6d1a-7c35-9b8e-3f1d2a4b5c6d --timeout 5m
+      windlass jobs wait "$id" --timeout 5m
     """
     # Somebody who waits outlasts a restart of the database.
     with open_client(database_url, tenant, patience=PATIENCE_SECONDS) as client, waiting(f"job {job_id}"):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from windlass.db.embedded.account import Account
 from windlass.db.embedded.home import Home, temporary_bases
-from windlass.db.embedded.locks import FileLock
+from windlass.db.embedded.locks import FileLock, held
 from windlass.db.embedded.postmaster import living_postmaster
 from windlass.errors import Unavailable
 
@@ -71,16 +71,22 @@ def _remove_if_dead(home: Home) -> bool:
         if living_postmaster(home.pgdata) is not None:
             return False
         remove(home)
-    return True
+    return not home.root.exists()
+
+
+def discard(home: Home) -> None:
+    """Remove a home of our own whose server has ended, or wait for the sweep that is already at it."""
+    with suppress(FileNotFoundError), held(home.start_lock):
+        remove(home)
 
 
 def remove(home: Home) -> None:
     """Remove a home and its socket directory; the mark of a home, its start lock, goes last."""
     shutil.rmtree(home.socket_dir(), ignore_errors=True)
-    with suppress(FileNotFoundError):  # its guardian or the sweep of another process may have been faster
+    with suppress(FileNotFoundError):
         for path in home.root.iterdir():
             if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)
+                shutil.rmtree(path, ignore_errors=True)
             elif path != home.start_lock:
-                path.unlink()
-        shutil.rmtree(home.root)
+                path.unlink(missing_ok=True)
+    shutil.rmtree(home.root, ignore_errors=True)

@@ -18,7 +18,7 @@ from urllib.parse import quote
 from windlass.db.embedded.account import Account, server_account
 from windlass.db.embedded.bootstrap import APP, DATABASE, read_password
 from windlass.db.embedded.cluster import check_settings
-from windlass.db.embedded.ephemeral import make_home, remove, sweep
+from windlass.db.embedded.ephemeral import discard, make_home, remove, sweep
 from windlass.db.embedded.home import Home, State, default_data_dir, persistent_home
 from windlass.db.embedded.launch import PATIENCE_SECONDS, GuardianProcess, Request, start_or_attach
 from windlass.db.embedded.locks import FileLock, held
@@ -160,7 +160,7 @@ class EmbeddedServer:
             # The guardian was killed, or gave up: what it would have done is left to us.
             end_postmaster(self._home.pgdata, PATIENCE_SECONDS)
         if self._request.ephemeral:
-            remove(self._home)
+            discard(self._home)
 
     def __enter__(self) -> Self:
         return self

@@ -13,8 +13,8 @@ declare
     where p_actions is null or 'job.' || s = any (p_actions));
   v_events boolean := p_actions is null
     or not p_actions <@ array['job.succeeded', 'job.dead', 'job.canceled', 'job.skipped'];
-  v_slice integer := case when p_actor is null and p_actions is null and p_from is null and p_to is null
-                          then p_limit else greatest(p_limit, 1000) end;
+  v_slice integer := case when num_nonnulls(p_actor, p_from, p_to) > 0 or v_events and p_actions is not null
+                          then greatest(p_limit, 1000) else p_limit end;
   v_before uuid := p_before;
   v_fact record;
   v_size integer;

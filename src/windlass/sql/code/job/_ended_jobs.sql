@@ -7,6 +7,9 @@
 create function windlass._ended_jobs(p_state windlass_data.job_state, p_before uuid, p_limit integer) returns setof uuid
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
 as $$
 declare
   v_tenant uuid := windlass_data.current_tenant();

@@ -11,7 +11,7 @@ as $$
   ), attempts as materialized (
     select t.* from windlass._attempts_of(p_tenant, p_job, 2147483647, p_limit) as t
   ), events as materialized (
-    select e.*, row_number() over (partition by e.action, e.details ->> 'state' order by e.id) as nth
+    select e.*, row_number() over (partition by e.action, e.details ->> 'state' order by e.at, e.id) as nth
     from (
       select e.* from windlass_data.event as e
       where e.tenant_id = p_tenant and e.job_id = p_job

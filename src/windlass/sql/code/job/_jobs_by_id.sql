@@ -1,13 +1,17 @@
 -- The next jobs of one source, newest first, below an id.
 --
 -- A source is a state whose rows lie together somewhere (running jobs in the leases, the rarer ends in their
--- indexes, success among the attempts), the jobs of one correlation, or all jobs.
+-- indexes, success among the attempts), the jobs of one correlation, or all jobs.  Each is read in the order of an
+-- index whatever the statistics say: a plan that sorts would read all of it first.
 -- definer: none
 create function windlass._jobs_by_id(
   p_tenant uuid, p_source text, p_correlation_id text, p_before uuid, p_limit integer)
 returns setof uuid
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
 as $$
 begin
   case p_source

@@ -1,12 +1,16 @@
 -- The next waiting jobs of these lanes: first those in line, in the order of the claim, then those put off, newest
 -- first.  A cursor is r.<priority>.<seq> or s.<job>.
 --
--- Each lane gives at most a page, so the work does not grow with the length of the line.
+-- Each lane gives at most a page, read in the order of an index whatever the statistics say, so the work does not
+-- grow with the length of the line.
 -- definer: none
 create function windlass._jobs_in_line(p_lanes integer[], p_cursor text, p_limit integer)
 returns table (id uuid, cursor text, counted integer, run_at timestamptz)
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
 as $$
 declare
   v_priority integer := case when p_cursor like 'r.%' then split_part(p_cursor, '.', 2)::integer else 32767 end;

@@ -9,11 +9,13 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_now timestamptz := windlass_data.clock();
+  v_bound uuid;
   v_count integer;
 begin
   if not exists (select from windlass_data.scheduled as s where s.run_at <= v_now) then
     return 0;
   end if;
+  v_bound := windlass_data.bound_tenant();
   with due as materialized (
     select s.ctid as tid
     from windlass_data.scheduled as s
@@ -22,7 +24,7 @@ begin
       where j.tenant_id = s.tenant_id and j.id = s.job_id
       for no key update skip locked
     ) as j
-    where s.run_at <= v_now
+    where s.run_at <= v_now and (v_bound is null or s.tenant_id = v_bound)
     order by s.run_at
     limit p_limit
     for update of s skip locked

@@ -26,6 +26,12 @@ declare
   v_now timestamptz := windlass_data.clock();
   v_lease interval;
   v_count integer;
+  v_tokens uuid[];
+  v_tenants uuid[];
+  v_lanes integer[];
+  v_jobs uuid[];
+  v_versions integer[];
+  v_counted integer[];
 begin
   if p_node is null or p_queues is null or array_position(p_queues, null) is not null
      or coalesce(p_limit, 0) < 1 or p_limit > 10000 then
@@ -36,20 +42,28 @@ begin
   v_lease := make_interval(secs => p_lease_seconds);
   perform windlass._promote_jobs(greatest(p_limit, 100));
   for v_round in 1..2 loop
-    return query
-    select j.id, j.tenant_id, l.queue, l.kind, l.priority::integer, j.payload, t.token, t.version, t.counted,
-           j.max_attempts::integer, v_now + v_lease, j.timeout_ms, j.trace_id, j.correlation_id, j.created_at
-    from windlass._take_ready(p_node, p_queues, p_kinds, p_limit, v_now, v_lease) as t
-    cross join lateral (
-      select j.* from windlass_data.job as j where j.tenant_id = t.tenant_id and j.id = t.job_id offset 0
-    ) as j  -- `offset 0` keeps these look-ups per job, never a scan of all jobs or lanes
-    cross join lateral (
-      select l.queue, l.kind, l.priority from windlass_data.lane as l where l.id = t.lane_id offset 0
-    ) as l
-    order by t.turn;
-    get diagnostics v_count = row_count;
+    select array_agg(t.token order by t.turn), array_agg(t.tenant_id order by t.turn),
+           array_agg(t.lane_id order by t.turn), array_agg(t.job_id order by t.turn),
+           array_agg(t.version order by t.turn), array_agg(t.counted order by t.turn)
+    into v_tokens, v_tenants, v_lanes, v_jobs, v_versions, v_counted
+    from windlass._take_ready(p_node, p_queues, p_kinds, p_limit, v_now, v_lease) as t;
+    v_count := coalesce(cardinality(v_jobs), 0);
     exit when v_count > 0 or not exists (select from windlass.expire_leases(greatest(p_limit, 100)));
   end loop;
+  -- A statement of its own: it sees all that was taken.  In the one that takes, a job that was committed after that
+  -- statement began would be leased and yet not be returned.
+  return query
+  select j.id, j.tenant_id, l.queue, l.kind, l.priority::integer, j.payload, t.token, t.version, t.counted,
+         j.max_attempts::integer, v_now + v_lease, j.timeout_ms, j.trace_id, j.correlation_id, j.created_at
+  from unnest(v_tokens, v_tenants, v_lanes, v_jobs, v_versions, v_counted) with ordinality
+    as t(token, tenant_id, lane_id, job_id, version, counted, turn)
+  cross join lateral (
+    select j.* from windlass_data.job as j where j.tenant_id = t.tenant_id and j.id = t.job_id offset 0
+  ) as j  -- `offset 0` keeps these look-ups per job, never a scan of all jobs or lanes
+  cross join lateral (
+    select l.queue, l.kind, l.priority from windlass_data.lane as l where l.id = t.lane_id offset 0
+  ) as l
+  order by t.turn;
   perform windlass._set_waiting(p_node, p_queues, p_wait and v_count < p_limit);
 end
 $$;

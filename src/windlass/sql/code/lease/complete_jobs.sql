@@ -61,6 +61,7 @@ begin
       and not exists (
         select from windlass_data.attempt as a
         where a.tenant_id = s.tenant_id and a.job_id = s.job_id and a.token = s.token
+          and a.tenant_id = coalesce(windlass_data.bound_tenant(), a.tenant_id)
           and a.outcome in ('succeeded', 'skipped'));
   end if;
 end

@@ -17,7 +17,8 @@ declare
 begin
   return query
   select q.name, q.mode, coalesce(w.ready, 0)::bigint, coalesce(w.scheduled, 0)::bigint, coalesce(w.running, 0)::bigint,
-         w.since, case when w.since is not null then greatest(extract(epoch from v_now - w.since), 0) end::double precision,
+         w.since, case when w.since is not null
+                       then greatest(extract(epoch from v_now - w.since), 0) end::double precision,
          (select count(*)::integer from windlass_data.waiting as n where n.queue = q.name),
          exists (
            select from windlass_data.gate as g

@@ -1,0 +1,143 @@
+"""`windlass doctor` finds what is wrong, and finds nothing where nothing is."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.integration.command import Answer, Command
+from tests.support import Clock, Database
+
+NODE = "00000000-0000-7000-8000-00000000000a"
+
+
+@pytest.fixture
+def windlass(db: Database, tmp_path: Path) -> Command:
+    db.fetch("select windlass.heartbeat_node(%s, 'mill')", NODE)
+    return Command(tmp_path, db.url())
+
+
+def finding(answer: Answer, check: str) -> Any:
+    (found,) = [found for found in answer.json["findings"] if found["check"] == check]
+    return found
+
+
+def test_a_sound_installation(windlass: Command, db: Database) -> None:
+    answer = windlass("doctor", "--json").ok()
+    assert answer.json["ok"] is True
+    assert {found["check"]: found["level"] for found in answer.json["findings"]} == dict.fromkeys(
+        [
+            "connection",
+            "server",
+            "schema",
+            "role",
+            "isolation",
+            "pooler",
+            "clock",
+            "listener",
+            "row security",
+            "oldest transaction",
+            "dead rows",
+            "notices",
+            "leases",
+            "partitions",
+            "nodes",
+        ],
+        "ok",
+    )
+    assert all(found["advice"] is None for found in answer.json["findings"])
+
+    lines = windlass("doctor").ok().out.splitlines()
+    assert len(lines) == len(answer.json["findings"])
+    assert all(line.startswith("ok ") for line in lines)
+    # The job that it tried row-level security with is gone again.
+    assert db.fetch_value("select count(*) from windlass_data.job", role="superuser") == 0
+
+
+def test_a_superuser_is_not_held_by_row_level_security(windlass: Command, db: Database) -> None:
+    answer = windlass("doctor", "--json", "--database-url", db.url("superuser"))
+    assert answer.code == 1
+    assert finding(answer, "role")["level"] == "fail"
+    assert "a superuser" in finding(answer, "role")["sentence"]
+
+
+def test_a_role_in_no_group(windlass: Command, db: Database) -> None:
+    answer = windlass.here("doctor", "--json", "--database-url", db.url("outsider"))
+    assert answer.code == 1
+    assert "grant windlass_producer" in finding(answer, "role")["advice"]
+    assert finding(answer, "schema")["level"] == "fail"
+
+
+def test_a_role_that_may_not_try_everything_is_told_so(windlass: Command, db: Database) -> None:
+    answer = windlass.here("doctor", "--json", "--database-url", db.url("producer")).ok()
+    assert finding(answer, "isolation")["level"] == "warn"
+    assert finding(answer, "tables")["level"] == "warn"
+
+
+def test_row_security_that_was_switched_off_is_caught_in_the_act(windlass: Command, db: Database) -> None:
+    db.execute("alter table windlass_data.job no force row level security", role="owner")
+    answer = windlass.here("doctor", "--json")
+    assert answer.code == 1
+    isolation = finding(answer, "isolation")
+    assert isolation["level"] == "fail"
+    assert "no tenant set" in isolation["details"]["leaks"]
+    assert finding(answer, "row security")["details"]["tables"] == ["job"]
+
+
+def test_a_view_that_shows_nothing_proves_nothing(windlass: Command, db: Database) -> None:
+    db.execute("create policy blind on windlass_data.job as restrictive using (false)", role="owner")
+    answer = windlass.here("doctor", "--json")
+    assert answer.code == 1
+    assert finding(answer, "isolation")["level"] == "fail"
+
+
+def test_who_holds_an_old_snapshot(windlass: Command, db: Database, clock: Clock) -> None:
+    holder = db.connect("app", autocommit=False)
+    holder.execute("set application_name = 'forgetful'")
+    holder.commit()
+    holder.execute("set transaction isolation level repeatable read")
+    holder.execute("select 1 from windlass.jobs limit 1")
+    assert finding(windlass.here("doctor", "--json"), "oldest transaction")["level"] == "ok"
+
+    clock.advance(timedelta(minutes=10))
+    late = finding(windlass.here("doctor", "--json"), "oldest transaction")
+    assert late["level"] == "warn"
+    assert f"Process {holder.info.backend_pid} (forgetful, windlass_app" in late["sentence"]
+    assert f"pg_terminate_backend({holder.info.backend_pid})" in late["advice"]
+    clock.advance(timedelta(hours=2))
+    assert finding(windlass.here("doctor", "--json"), "oldest transaction")["level"] == "fail"
+
+
+def test_expired_leases_missing_days_and_silent_nodes(windlass: Command, db: Database, clock: Clock) -> None:
+    windlass.here("enqueue", "greet").ok()
+    db.fetch("select job_id from windlass.claim_jobs(%s, array['default'], null, 1)", NODE)
+    clock.advance(timedelta(days=5))
+    answer = windlass("doctor").ok()
+    warned = {line.split()[1] for line in answer.out.splitlines() if line.startswith("warn")}
+    assert {"leases", "partitions", "nodes"} <= warned
+
+
+def test_a_schema_that_is_not_there(empty_db: Database, tmp_path: Path) -> None:
+    answer = Command(tmp_path, empty_db.url("owner"))("doctor", "--json")
+    assert answer.code == 1
+    assert finding(answer, "schema")["level"] == "fail"
+    assert "windlass migrate" in finding(answer, "schema")["advice"]
+    assert finding(answer, "listener")["level"] == "ok"
+
+
+def test_a_database_that_is_not_there(tmp_path: Path) -> None:
+    answer = Command(tmp_path, "postgresql://ann:secret@127.0.0.1:1/shop")("doctor", "--json")
+    assert answer.code == 1
+    assert [found["check"] for found in answer.json["findings"]] == ["connection"]
+    assert "secret" not in answer.out + answer.err
+
+
+def test_the_pooler_setting_and_the_way_to_listen(windlass: Command, db: Database) -> None:
+    windlass.environment["WINDLASS_POOLER"] = "transaction"
+    answer = windlass.here("doctor", "--json").ok()
+    assert finding(answer, "pooler")["level"] == "warn"
+    assert "WINDLASS_LISTEN_URL" in finding(answer, "listener")["advice"]
+
+    windlass.environment["WINDLASS_LISTEN_URL"] = db.url().replace(db.name, "windlass")
+    elsewhere = finding(windlass.here("doctor", "--json"), "listener")
+    assert elsewhere["level"] == "fail"

@@ -1,0 +1,120 @@
+"""`windlass worker` and `windlass up`: started, used and ended as a service manager would."""
+
+import shutil
+import signal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.integration.command import APPLICATION, Command, eventually
+from tests.support import Database
+
+
+@pytest.fixture
+def windlass(db: Database, tmp_path: Path) -> Command:
+    (tmp_path / "shop.py").write_text(APPLICATION)
+    return Command(tmp_path, db.url())
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A directory that the server's account may enter, which pytest's own are not for root."""
+    path = Path(tempfile.mkdtemp(prefix="windlass-test-"))
+    path.chmod(0o755)
+    yield path
+    shutil.rmtree(path)
+
+
+def test_a_worker_runs_jobs_and_ends_when_told(windlass: Command) -> None:
+    with windlass.running("worker", "shop:app", "--name", "mill", "--concurrency", 3) as worker:
+        assert worker.ready["kinds"] == ["add", "fall", "rest", "send"]
+        assert (worker.ready["node_name"], worker.ready["queues"]) == ("mill", ["default"])
+
+        done = windlass("enqueue", "add", '{"a": 1, "b": 2}', "--wait", "--wait-timeout", "60", "--json")
+        assert (done.ok().json["state"], done.json["result"]) == ("succeeded", 3)
+        failed = windlass("enqueue", "fall", '{"reason": "tired"}', "--max-attempts", 1, "--wait")
+        assert failed.code == 9
+        assert "dead after 1 attempt: tired" in failed.err
+
+        (node,) = windlass.here("nodes", "--json").ok().json["items"]
+        assert (node["id"], node["active"], node["concurrency"]) == (worker.ready["node_id"], True, 3)
+        ended = worker.stop()
+    assert ended.code == 0
+    assert "mail, from which this node takes nothing: --queues default,mail" in ended.err
+    assert windlass.here("nodes", "--json").ok().json["items"] == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_the_first_signal_waits_and_the_second_does_not(windlass: Command, number: signal.Signals) -> None:
+    job_id = windlass.here("enqueue", "rest", '{"seconds": 600}').ok().out.strip()
+
+    def state() -> str:
+        return str(windlass.here("jobs", "show", job_id, "--json").ok().json["job"]["state"])
+
+    with windlass.running("worker", "shop:app", "--queues", "default,mail", "--grace", "10m") as worker:
+        eventually(lambda: state() == "running", "the job runs")
+        worker.send(number)
+        eventually(lambda: "worker stopping" in worker.log, "it is stopping")
+        assert state() == "running"
+        ended = worker.stop(number)
+    assert ended.code == 0
+    attempts = windlass.here("jobs", "show", job_id, "--json").ok().json["attempts"]
+    assert [attempt["outcome"] for attempt in attempts] == ["released"]
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("shop", "write module:app"),
+        ("absent:app", "there is no module absent"),
+        ("shop:missing", "the module shop has no 'missing'; there is shop:app, shop:empty"),
+        ("shop:number", "shop:number is a int, not a Windlass object"),
+        ("shop:empty", "shop:empty has no jobs"),
+        ("broken:app", "the module broken cannot be imported: ZeroDivisionError"),
+        ("needy:app", "the module needy needs not_installed_here, which is not installed"),
+    ],
+)
+def test_a_wrong_application_gets_a_clear_sentence(windlass: Command, name: str, sentence: str) -> None:
+    (windlass.cwd / "broken.py").write_text("1 / 0\n")
+    (windlass.cwd / "needy.py").write_text("import not_installed_here\n")
+    answer = windlass("worker", name, "--json")
+    assert (answer.code, answer.out, answer.error["code"]) == (6, "", "invalid_input")
+    assert sentence in answer.error["message"]
+
+
+def test_a_worker_refuses_a_database_without_windlass(empty_db: Database, windlass: Command) -> None:
+    windlass.environment["WINDLASS_DATABASE_URL"] = empty_db.url("owner")
+    answer = windlass("worker", "shop:app")
+    assert answer.code == 8
+    assert "windlass migrate" in answer.err
+
+
+def test_wrong_settings_of_a_worker(windlass: Command) -> None:
+    assert windlass("worker", "shop:app", "--concurrency", 0).code == 6
+    assert windlass("worker", "shop:app", "--queues", "a,,b").code == 2
+
+
+def test_up_brings_everything_and_takes_it_away(place: Path) -> None:
+    (place / "shop.py").write_text(APPLICATION)
+    windlass = Command(place, WINDLASS_DATA_DIR=str(place / "data"))
+    with windlass.running("up", "--app", "shop:app") as up:
+        assert (up.ready["data_dir"], up.ready["server_started"]) == (str(place / "data"), True)
+        assert "windlass_app@" in up.ready["database_url"]
+        done = windlass("enqueue", "add", '{"a": 1}', "--wait", "--wait-timeout", "60")
+        assert done.ok().out == "2\n"
+        assert windlass("doctor").code == 0
+        with windlass.running("up") as second:
+            assert (second.ready["server_started"], second.ready["kinds"]) == (False, [])
+            assert second.stop().code == 0
+        assert up.stop().code == 0
+    assert not (place / "data" / "pgdata" / "postmaster.pid").exists()
+    assert windlass("jobs", "list").code == 7
+
+
+def test_up_says_where_the_database_is_and_how_to_get_in(db: Database, tmp_path: Path) -> None:
+    """With a database of one's own, nothing is started."""
+    windlass = Command(tmp_path, db.url())
+    with windlass.running("up") as up:
+        assert (up.ready["data_dir"], up.ready["server_started"]) == (None, False)
+        assert up.stop().code == 0

@@ -1,0 +1,28 @@
+"""The examples do what they say."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.support import Database
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SAYS = {
+    "first_job.py": ["Hello, world!"],
+    "transactional_enqueue.py": ["order 2: out of stock", "orders: [1]", "jobs: [1]"],
+}
+
+
+def test_every_example_is_here() -> None:
+    assert {path.name for path in EXAMPLES.glob("*.py")} == set(SAYS)
+
+
+@pytest.mark.parametrize("name", SAYS)
+def test_example(db: Database, name: str) -> None:
+    environment = {**os.environ, "WINDLASS_DATABASE_URL": db.url()}
+    command = [sys.executable, "-X", "dev", "-W", "error", str(EXAMPLES / name)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == SAYS[name], done.stderr
+    assert (done.returncode, done.stderr) == (0, "")

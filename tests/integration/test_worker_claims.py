@@ -1,0 +1,43 @@
+"""What a claim takes out of line it hands over, whatever commits while it is under way."""
+
+import threading
+from uuid import uuid4
+
+import pytest
+
+from tests.integration.crew import Crew, until
+from tests.support import Database
+
+
+@pytest.fixture
+def crew(db: Database) -> Crew:
+    return Crew(db)
+
+
+async def test_a_job_committed_while_a_claim_is_under_way_is_returned_or_left_in_line(crew: Crew) -> None:
+    holder, claimer = crew.db.connect("superuser", autocommit=False), crew.db.connect()
+    pid = claimer.info.backend_pid
+    claim = "select job_id from windlass.claim_jobs(%s, array['default'], null, 10)"
+    crew.enqueue("early")
+    claimer.execute(claim, [uuid4()])  # plans are made
+    crew.enqueue("early")
+    got = []
+    # The gates are read in the middle of a claim: whoever locks them stops it there.
+    holder.execute("lock table windlass_data.gate in access exclusive mode")
+    thread = threading.Thread(target=lambda: got.extend(claimer.execute(claim, [uuid4()]).fetchall()))
+    thread.start()
+    try:
+        await until(lambda: _waits(crew.db, pid), "the claim is stopped")
+        late = crew.enqueue("early")
+    finally:
+        holder.rollback()
+        thread.join()
+    leased = crew.db.fetch("select unnest(job_ids) as id from windlass_data.lease", role="superuser")
+    returned = {row.job_id for row in got}
+    assert len(leased) == 1 + len(returned), "no job is leased to a node that was not told of it"
+    assert crew.state(late) == ("running" if late in returned else "queued")
+
+
+def _waits(db: Database, pid: int) -> bool:
+    text = "select count(*) from pg_locks where pid = %s and not granted"
+    return bool(db.fetch_value(text, pid, role="superuser"))

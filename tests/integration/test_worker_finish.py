@@ -1,0 +1,165 @@
+"""A handler finishes its job in its own transaction: its writes and the success commit together."""
+
+import asyncio
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.integration.crew import Crew, until
+from tests.support import Database
+from windlass.errors import LeaseLost
+from windlass.model import Snooze
+from windlass.worker.context import JobContext
+
+
+@pytest.fixture
+def crew(db: Database) -> Crew:
+    db.execute("create table note (text text)", role="superuser")
+    db.execute("grant all on note to windlass_app", role="superuser")
+    return Crew(db)
+
+
+def notes(crew: Crew) -> list[str]:
+    return sorted(row.text for row in crew.db.fetch("select text from note"))
+
+
+async def test_writes_and_success_commit_together(crew: Crew) -> None:
+    url = crew.db.url()
+
+    async def on_loop(ctx: JobContext) -> None:
+        async with await psycopg.AsyncConnection.connect(url) as connection:
+            await connection.execute("insert into note values ('loop')")
+            ctx.cost(5)
+            await ctx.finish(connection, {"by": "loop"})
+
+    def in_thread(ctx: JobContext) -> None:
+        with psycopg.connect(url) as connection:
+            connection.execute("insert into note values ('thread')")
+            ctx.finish_sync(connection, {"by": "thread"})
+
+    crew.knows(on_loop)
+    crew.knows(in_thread)
+    crew.knows(in_child, isolation="process")
+    ids = [crew.enqueue("on_loop"), crew.enqueue("in_thread"), crew.enqueue("in_child", payload={"url": url})]
+    async with crew.worker() as worker:
+        await worker.idle()
+        assert (worker.counts.succeeded, worker.counts.lost) == (3, 0)
+    assert notes(crew) == ["child", "loop", "thread"]
+    assert [crew.job(job_id).result for job_id in ids] == [{"by": "loop"}, {"by": "thread"}, {"by": "child"}]
+    assert crew.job(ids[0]).cost_cents == 5
+    assert crew.leases == 0, "the lease is settled"
+
+
+def in_child(ctx: JobContext, url: str) -> None:
+    with psycopg.connect(url) as connection:
+        connection.execute("insert into note values ('child')")
+        ctx.finish_sync(connection, {"by": "child"})
+
+
+async def test_a_rollback_is_a_failed_attempt(crew: Crew) -> None:
+    url = crew.db.url()
+
+    async def forget(ctx: JobContext) -> str:
+        async with await psycopg.AsyncConnection.connect(url) as connection:
+            await connection.execute("insert into note values ('lost')")
+            await ctx.finish(connection, "done")
+            await connection.rollback()
+        return "as if nothing had happened"
+
+    async def change_mind(ctx: JobContext) -> Any:
+        async with await psycopg.AsyncConnection.connect(url) as connection:
+            await ctx.finish(connection, "done")
+            await connection.rollback()
+        return Snooze(3600)
+
+    crew.knows(forget)
+    crew.knows(change_mind)
+    job_id = crew.enqueue("forget", max_attempts=1)
+    snoozed = crew.enqueue("change_mind")
+    async with crew.worker() as worker:
+        await worker.idle()
+        assert (worker.counts.failed, worker.counts.snoozed, worker.counts.succeeded) == (1, 1, 0)
+    assert notes(crew) == []
+    job = crew.job(job_id)
+    assert (job.state, job.error["type"]) == ("dead", "RolledBack")
+    assert crew.state(snoozed) == "queued"
+
+
+async def test_what_happens_after_the_commit_changes_nothing(crew: Crew) -> None:
+    url = crew.db.url()
+
+    async def stumble(ctx: JobContext, how: str) -> None:
+        async with await psycopg.AsyncConnection.connect(url) as connection:
+            await connection.execute("insert into note values (%s)", [how])
+            await ctx.finish(connection, how)
+        if how == "raise":
+            raise ValueError("too late")
+        await asyncio.sleep(600)
+
+    crew.knows(stumble, timeout=0.5)
+    ids = [crew.enqueue("stumble", payload={"how": how}) for how in ("raise", "sleep")]
+    async with crew.worker() as worker:
+        await worker.idle()
+        assert worker.counts.succeeded == 2
+    assert notes(crew) == ["raise", "sleep"]
+    assert [crew.outcomes(job_id) for job_id in ids] == [["succeeded"]] * 2
+    assert crew.leases == 0
+
+
+async def test_a_lost_lease_refuses_the_finish(crew: Crew) -> None:
+    url, errors, gate = crew.db.url(), [], asyncio.Event()
+
+    async def slow(ctx: JobContext) -> str:
+        if ctx.attempt > 1:
+            return "second"
+        await gate.wait()
+        async with await psycopg.AsyncConnection.connect(url) as connection:
+            await connection.execute("insert into note values ('stale')")
+            try:
+                await ctx.finish(connection)
+            except LeaseLost as error:
+                errors.append(error)
+                raise
+        return "never"
+
+    crew.knows(slow)
+    job_id = crew.enqueue("slow")
+    async with crew.worker(lease_seconds=60) as worker:
+        await until(lambda: worker.running, "it runs")
+        crew.db.execute("update windlass_data.lease set expires_at = 'epoch'", role="superuser")
+        crew.db.fetch("select * from windlass.expire_leases()")
+        gate.set()
+        await worker.idle()
+        assert (worker.counts.lost, worker.counts.succeeded) == (1, 1)
+    assert len(errors) == 1
+    assert notes(crew) == [], "the stale attempt's writes rolled back"
+    assert crew.outcomes(job_id) == ["crashed", "succeeded"]
+
+
+async def test_an_open_transaction_holds_up_nobody_else(crew: Crew) -> None:
+    """The handler returned, but its transaction is still open: only its own job waits for that."""
+    opened: list[psycopg.AsyncConnection] = []
+    url = crew.db.url()
+
+    async def leave_open(ctx: JobContext) -> None:
+        connection = await psycopg.AsyncConnection.connect(url)
+        opened.append(connection)
+        await ctx.finish(connection, "late")
+
+    async def fine() -> None: ...
+
+    crew.knows(leave_open)
+    crew.knows(fine)
+    job_id = crew.enqueue("leave_open")
+    async with crew.worker(lease_seconds=1.0) as worker:
+        await until(lambda: opened and not worker.running, "the handler has returned")
+        crew.enqueue_many([{"kind": "fine", "payload": {}}] * 20)
+        await until(lambda: worker.counts.succeeded == 20, "the others are reported")
+        seen = worker.renewals
+        await until(lambda: worker.renewals > seen + 3, "its lease is renewed meanwhile")
+        await opened[0].commit()
+        await worker.idle()
+    await opened[0].close()
+    assert crew.outcomes(job_id) == ["succeeded"]
+    assert crew.job(job_id).result == "late"
