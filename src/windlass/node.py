@@ -97,7 +97,9 @@ class Node:
         if settings.database_url is not None or not self._start_server:
             self.url = database_url(settings)
             return self.url
-        database = await asyncio.to_thread(ensure_server, data_dir=settings.data_dir, environ={})
+        database = await asyncio.to_thread(
+            ensure_server, data_dir=settings.data_dir, bin_dir=settings.pg_bin, environ={}
+        )
         self._open.push_async_callback(asyncio.to_thread, database.close)
         self.url, self.server = database.app_url, database.server
         return database.owner_url

@@ -132,9 +132,7 @@ class Fleet:
         return self.ask("select * from windlass.get_job(%s, %s)", TENANT, job_id)[0]
 
     def states(self, ids: list[UUID]) -> dict[str, int]:
-        text = (
-            "select d.state, count(*)::int as n from windlass._describe_jobs(%s, %s) as d group by d.state"
-        )
+        text = "select d.state, count(*)::int as n from windlass._describe_jobs(%s, %s) as d group by d.state"
         return {row.state: row.n for row in self.ask(text, TENANT, ids, inside=True)}
 
     def outcomes(self, job_id: UUID) -> list[str]:

@@ -2,16 +2,32 @@
 
 import os
 import signal
+from functools import partial
+from uuid import UUID
 
+import psycopg
 from tests.chaos.fleet import Fleet, eventually
+
 from windlass.db.embedded import EmbeddedServer
 
 
 def answers(crew: Fleet) -> bool:
     try:
         return bool(crew.ask("select 1 as one"))
-    except Exception:
+    except psycopg.Error:
         return False
+
+
+def ended(crew: Fleet, count: int) -> bool:
+    return len(crew.ledger("end")) >= count
+
+
+def is_back(crew: Fleet, server: EmbeddedServer, old_pid: int) -> bool:
+    return server.postmaster_pid not in (None, old_pid) and answers(crew)
+
+
+def more_succeeded(crew: Fleet, ids: list[UUID], count: int) -> bool:
+    return crew.states(ids).get("succeeded", 0) > count
 
 
 def test_a_server_killed_under_its_workers(lone_crew: Fleet, own_server: EmbeddedServer) -> None:
@@ -20,14 +36,11 @@ def test_a_server_killed_under_its_workers(lone_crew: Fleet, own_server: Embedde
     crew.start(lease_seconds=3.0)
     ids = crew.enqueue("nap", 150, seconds=0.05)
     for part in (20, 60):
-        eventually(lambda enough=part: len(crew.ledger("end")) >= enough, "they work")
+        eventually(partial(ended, crew, part), "they work")
         postmaster = own_server.postmaster_pid
         assert postmaster is not None
         os.kill(postmaster, signal.SIGKILL)
-        eventually(
-            lambda old=postmaster: own_server.postmaster_pid not in (None, old) and answers(crew),
-            "the server is back",
-        )
+        eventually(partial(is_back, crew, own_server, postmaster), "the server is back")
     eventually(lambda: crew.states(ids) == {"succeeded": 150}, "all end")
     more = crew.enqueue("nap", 10, seconds=0.0)
     eventually(lambda: crew.states(more) == {"succeeded": 10}, "and the workers go on")
@@ -38,16 +51,16 @@ def test_sessions_ended_again_and_again(crew: Fleet) -> None:
     crew.start()
     crew.start()
     ids = crew.enqueue("nap", 200, seconds=0.03)
-    ended = 0
+    killed = 0
     while (done := crew.states(ids).get("succeeded", 0)) < 200:
         (row,) = crew.ask(
             "select count(*) filter (where pg_terminate_backend(pid)) as n from pg_stat_activity "
             "where datname = current_database() and application_name like 'windlass %%'",
             inside=True,
         )
-        ended += row.n
-        eventually(lambda before=done: crew.states(ids).get("succeeded", 0) > before, "work goes on")
-    assert ended > 4
+        killed += row.n
+        eventually(partial(more_succeeded, crew, ids, done), "work goes on")
+    assert killed > 4
     assert all(crew.outcomes(job_id)[-1] == "succeeded" for job_id in ids)
     succeeded = [crew.outcomes(job_id).count("succeeded") for job_id in ids]
     assert succeeded == [1] * 200

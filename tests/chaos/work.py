@@ -9,7 +9,7 @@ import sys
 import time
 
 from windlass import JobContext, Windlass
-from windlass.node import run_node
+from windlass.node import Node, run_node
 from windlass.settings import Settings
 from windlass.telemetry import configure_logging
 
@@ -83,8 +83,13 @@ async def burn(ctx: JobContext, seconds: float) -> int:
     return ctx.attempt
 
 
+def tell_ready(_: Node) -> None:
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
+
+
 if __name__ == "__main__":
     settings = Settings.from_env()
     configure_logging(settings.log_format, settings.log_level, worker_id=settings.node_name)
-    run_node(settings, app, ready=lambda _: print("ready", flush=True))
+    run_node(settings, app, ready=tell_ready)
     sys.exit(0)

@@ -87,7 +87,7 @@ class Command:
         inherited = {
             name: value
             for name, value in os.environ.items()
-            if not name.startswith(("WINDLASS_", "PG", "NO_COLOR", "FORCE_COLOR", "TERM"))
+            if not name.startswith(("WINDLASS_", "PG", "PYTHON", "NO_COLOR", "FORCE_COLOR", "TERM"))
         }
         given = {} if url is None else {"WINDLASS_DATABASE_URL": url}
         self.environment = {**inherited, "PYTHONPATH": str(SOURCE), "COLUMNS": "200", **given, **environment}

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from tests.support import Database
+
 from windlass.worker.registry import JobDefinition, Registry
 from windlass.worker.worker import Worker
 
@@ -37,7 +38,9 @@ class Crew:
 
     def worker(self, **options: Any) -> Worker:
         return Worker(
-            self.db.url(), self.registry, **{"lease_seconds": 3.0, "concurrency": 4, "grace_seconds": 10, **options}
+            self.db.url(),
+            self.registry,
+            **{"lease_seconds": 3.0, "concurrency": 4, "grace_seconds": 10, **options},
         )
 
     def enqueue(self, kind: str, /, **fields: Any) -> UUID:

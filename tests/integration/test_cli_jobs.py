@@ -84,6 +84,7 @@ def test_a_duplicate_is_found_and_a_conflict_refused(windlass: Command) -> None:
         (["greet", "--run-at", "2030-01-31T09:00"], "", 2, "needs its time zone"),
         (["greet", "--run-at", "2030-01-31T09:00:00Z", "--delay", "5m"], "", 6, "run_at or delay"),
         (["greet", "--delay", "soon"], "", 2, "is not a length of time"),
+        (["greet", "--retry", "never"], "", 6, "there is no retry preset 'never'"),
         (["greet", "--scope", "never"], "", 2, "'forever', 'active'"),
         (["greet", "--wait-timeout", "5"], "", 2, "--wait-timeout needs --wait"),
         ([], "", 2, "Missing argument 'KIND'"),

@@ -4,7 +4,6 @@ import threading
 from uuid import uuid4
 
 import pytest
-
 from tests.integration.crew import Crew, until
 from tests.support import Database
 

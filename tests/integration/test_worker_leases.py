@@ -3,13 +3,15 @@
 import asyncio
 import os
 import time
+from functools import partial
 from typing import Any
 
 import pytest
-
 from tests.integration.crew import Crew, until
 from tests.support import Database
+
 from windlass.worker.context import JobContext
+from windlass.worker.worker import Worker
 
 
 @pytest.fixture
@@ -113,10 +115,9 @@ async def test_a_worker_outlives_ended_sessions_and_loses_nothing(crew: Crew) ->
     ids = crew.enqueue_many([{"kind": "note", "payload": {"n": n}} for n in range(3000)])
     ended = 0
     async with crew.worker(lease_seconds=2.0, concurrency=20) as worker:
-        while worker.counts.succeeded < 2500:
-            before = worker.counts.succeeded
+        for goal in range(250, 2750, 250):
             ended += crew.end_sessions("")
-            await until(lambda seen=before: worker.counts.succeeded > seen, "work goes on")
+            await until(partial(reached, worker, goal), "work goes on")
         await until(lambda: crew.count("succeeded") == 3000, "all are done")
         await worker.idle()
     assert ended > 3
@@ -129,6 +130,10 @@ async def test_a_worker_outlives_ended_sessions_and_loses_nothing(crew: Crew) ->
     )
     assert doubled == 0
     assert crew.leases == 0
+
+
+def reached(worker: Worker, goal: int) -> bool:
+    return worker.counts.succeeded >= goal
 
 
 async def test_a_database_that_is_away_at_the_start_is_waited_for(crew: Crew) -> None:

@@ -7,13 +7,14 @@ import logging
 import os
 import threading
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
-
 from tests.integration.crew import TENANT, Crew, until
 from tests.support import Database
+
 from windlass.model import Cancel, RetryAfter, Skip, Snooze
 from windlass.telemetry import JsonFormatter, Telemetry, current_job, log_signals
 from windlass.worker.context import JobContext
@@ -73,7 +74,7 @@ async def test_handlers_run_on_the_loop_in_threads_and_in_children(crew: Crew) -
     assert (third.result["attempt"], third.result["kind"], third.cost_cents) == (1, "in_child", 7)
     assert fourth.result == "X"
     assert crew.leases == 0
-    assert not any(os.path.exists(f"/proc/{pid}") for pid in child), "no child outlives its worker"
+    assert not any(Path(f"/proc/{pid}").exists() for pid in child), "no child outlives its worker"
 
 
 async def test_a_context_knows_the_attempt(crew: Crew) -> None:
@@ -87,7 +88,9 @@ async def test_a_context_knows_the_attempt(crew: Crew) -> None:
             raise ValueError("again")
 
     crew.knows(look)
-    job_id = crew.enqueue("look", retry={"base": 0, "factor": 1, "cap": None, "jitter": "none"}, trace_id="t-1")
+    job_id = crew.enqueue(
+        "look", retry={"base": 0, "factor": 1, "cap": None, "jitter": "none"}, trace_id="t-1"
+    )
     async with crew.worker(node_name="node-a") as worker:
         await worker.idle()
     first, second = seen
@@ -206,10 +209,7 @@ async def test_a_result_that_cannot_be_kept_fails_its_own_job(crew: Crew) -> Non
         return results[what]
 
     crew.knows(give)
-    ids = {
-        what: crew.enqueue("give", payload={"what": what}, max_attempts=1)
-        for what in results
-    }
+    ids = {what: crew.enqueue("give", payload={"what": what}, max_attempts=1) for what in results}
     more = [crew.enqueue("give", payload={"what": "good"}) for _ in range(5)]
     async with crew.worker(concurrency=20) as worker:
         await worker.idle()
@@ -255,7 +255,8 @@ async def test_lines_about_a_job_carry_its_fields(crew: Crew) -> None:
     async def bad() -> None:
         raise ValueError("no")
 
-    logger = logging.Logger("mine")
+    logger = logging.getLogger("test.worker")
+    logger.setLevel(logging.DEBUG)
     logger.addHandler(Catch())
     job_log = logging.getLogger("windlass.job")
     handler = Catch()
@@ -288,7 +289,9 @@ async def test_lines_about_a_job_carry_its_fields(crew: Crew) -> None:
 async def test_a_child_that_dies_fails_only_its_own_job(crew: Crew) -> None:
     crew.knows(die, isolation="process")
     crew.knows(in_child, isolation="process")
-    dead = [crew.enqueue("die", payload={"how": how}, max_attempts=1) for how in ("exit", "signal", "sys.exit")]
+    dead = [
+        crew.enqueue("die", payload={"how": how}, max_attempts=1) for how in ("exit", "signal", "sys.exit")
+    ]
     fine = [crew.enqueue("in_child", payload={"text": str(n)}) for n in range(3)]
     async with crew.worker(concurrency=2) as worker:
         await worker.idle()
@@ -346,7 +349,9 @@ async def test_jobs_claimed_ahead_are_given_back_when_they_turn_out_slow(crew: C
     async with crew.worker(concurrency=5) as worker:
         await until(lambda: worker.counts.succeeded == 2000, "the quick ones are done")
         await until(lambda: worker.buffered == 0, "what was claimed ahead is given back")
-        await until(lambda: worker.counts.released + worker.counts.succeeded + 5 == worker.counts.claimed, "told")
+        await until(
+            lambda: worker.counts.released + worker.counts.succeeded + 5 == worker.counts.claimed, "told"
+        )
         assert len(worker.running) == 5
         assert worker.counts.released > 0
         gate.set()

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from tests.integration.crew import Crew, until
 from tests.support import Database
+
 from windlass.worker.context import JobContext
 from windlass.worker.worker import Worker
 
@@ -152,7 +152,12 @@ async def test_a_cancel_request_reaches_handlers_of_every_sort(
     assert seen == {"loop": (True, "cancel_requested"), "thread": True}
     assert is_gone(pid)
     states = {kind: crew.state(job_id) for kind, job_id in ids.items()}
-    assert states == {"on_loop": "canceled", "polite": "succeeded", "in_thread": "canceled", "child": "canceled"}
+    assert states == {
+        "on_loop": "canceled",
+        "polite": "succeeded",
+        "in_thread": "canceled",
+        "child": "canceled",
+    }
     assert crew.job(ids["polite"]).result == "succeeded although cancel_requested"
     assert crew.outcomes(ids["on_loop"]) == ["canceled"]
     assert crew.leases == 0
@@ -196,7 +201,9 @@ async def test_a_lost_lease_stops_the_attempt_and_is_never_reported(
         assert crew.job(job_id).result == "second"
 
 
-async def test_stopping_lets_attempts_finish_and_gives_back_the_rest(crew: Crew, gate: threading.Event) -> None:
+async def test_stopping_lets_attempts_finish_and_gives_back_the_rest(
+    crew: Crew, gate: threading.Event
+) -> None:
     finish, canceled = asyncio.Event(), asyncio.Event()
 
     async def quick() -> str:
@@ -227,7 +234,9 @@ async def test_stopping_lets_attempts_finish_and_gives_back_the_rest(crew: Crew,
     for job_id in (slow_id, stubborn_id):
         assert crew.outcomes(job_id) == ["released"]
         assert (crew.state(job_id), crew.job(job_id).counted) == ("queued", 0)
-    assert (crew.state(waiting), crew.job(waiting).version) == ("queued", 0), "nothing is claimed while stopping"
+    assert (crew.state(waiting), crew.job(waiting).version) == ("queued", 0), (
+        "nothing is claimed while stopping"
+    )
     assert crew.leases == 0
 
 
@@ -258,7 +267,9 @@ async def test_what_was_claimed_ahead_is_released_at_once(crew: Crew) -> None:
     crew.enqueue_many([{"kind": "quick", "priority": 1, "payload": {}}] * 1500)
     ids = crew.enqueue_many([{"kind": "slow", "payload": {}}] * 300)
     async with crew.worker(concurrency=5) as worker:
-        await until(lambda: worker.buffered and len(worker.running) == 5 and _all_slow(worker), "slow ones wait")
+        await until(
+            lambda: worker.buffered and len(worker.running) == 5 and _all_slow(worker), "slow ones wait"
+        )
         worker.request_stop()
         await until(lambda: worker.buffered == 0 and worker.counts.released, "they are given back")
         assert len(worker.running) == 5, "those that run may finish"

@@ -4,11 +4,13 @@ import asyncio
 import os
 import signal
 import time
+from functools import partial
+from uuid import UUID
 
 import pytest
-
 from tests.integration.crew import Crew, until
 from tests.support import Database
+
 from windlass.db.listen import Listener
 
 NEVER = 86_400.0
@@ -24,21 +26,24 @@ def crew(db: Database) -> Crew:
     return crew
 
 
+def succeeded(crew: Crew, job_id: UUID) -> bool:
+    return crew.state(job_id) == "succeeded"
+
+
 async def test_a_notice_wakes_an_idle_worker(crew: Crew) -> None:
     async with crew.worker(poll_seconds=NEVER) as worker:
         for _ in range(3):
             await until(lambda: worker.resting, "it waits for a notice")
             job_id = crew.enqueue("fine")
-            await until(lambda job=job_id: crew.state(job) == "succeeded", "picked up without a poll")
+            await until(partial(succeeded, crew, job_id), "picked up without a poll")
 
 
 async def test_a_job_committed_between_claim_and_wait_is_not_missed(crew: Crew) -> None:
     """Enqueued without pause from a thread, every job is found although no poll is due for a day."""
-    ids = []
 
     def produce() -> None:
         for _ in range(200):
-            ids.append(crew.enqueue("fine"))
+            crew.enqueue("fine")
 
     async with crew.worker(poll_seconds=NEVER) as worker:
         await asyncio.to_thread(produce)

@@ -22,7 +22,7 @@ facade = sorted(sys.modules)
 skipped = tuple("windlass." + name for name in sys.argv[3:])
 names = [
     found.name
-    for found in pkgutil.walk_packages(windlass.__path__, "windlass.", onerror=print)
+    for found in pkgutil.walk_packages(windlass.__path__, "windlass.", onerror=lambda name: None)
     if not (found.name in skipped or found.name.startswith(tuple(name + "." for name in skipped)))
 ]
 for name in names:

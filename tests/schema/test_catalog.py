@@ -1,5 +1,7 @@
 """The installed schema, read from the catalog: rules that hold for whatever is added later."""
 
+import re
+
 import pytest
 from tests.schema.snapshot import snapshot
 from tests.support import Database, Server
@@ -50,8 +52,20 @@ def test_every_view_and_table_of_the_code_schema_is_a_view_with_a_comment(db: Da
     assert [row for row in relations if row[1:] != ("v", True)] == []
 
 
+# Called for every row, so they must be inlined, and a function with a setting is not: all their names are qualified.
+INLINED = ["windlass_data.clock", "windlass_data.new_id"]
+
+
 def test_every_routine_pins_its_search_path(db: Database) -> None:
-    assert rows(db, f"select name from ({ROUTINES}) p where proconfig is distinct from %s", PINNED) == []
+    query = f"select name from ({ROUTINES}) p where not coalesce(proconfig, '{{}}') @> %s order by name"
+    assert [name for (name,) in rows(db, query, PINNED)] == INLINED
+
+
+def test_what_is_inlined_qualifies_its_names(db: Database) -> None:
+    for (body,) in rows(db, f"select prosrc from ({ROUTINES}) p where name = any (%s)", INLINED):
+        words = set(re.findall(r"[a-z_0-9.]+(?=\()", body)) - {"operator"}
+        assert words
+        assert all(word.startswith("pg_catalog.") for word in words)
 
 
 def test_nothing_is_open_to_the_public(db: Database) -> None:

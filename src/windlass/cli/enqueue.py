@@ -44,12 +44,16 @@ def enqueue(
         typer.Option(help="How long the key counts: while the job is kept, or until it has ended."),
     ] = "forever",
     max_attempts: Annotated[int | None, typer.Option(metavar="N", help="How often it may be tried.")] = None,
+    retry: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A retry preset, such as doubling_to_an_hour.")
+    ] = None,
     timeout: Annotated[
         float | None, typer.Option(parser=to_seconds, metavar="SPAN", help="How long the handler may run.")
     ] = None,
     correlation_id: Annotated[
         str | None, typer.Option(metavar="TEXT", help="To find related jobs by.")
     ] = None,
+    trace_id: Annotated[str | None, typer.Option(metavar="TEXT", help="The trace it belongs to.")] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for the end, and print the result.")] = False,
     wait_timeout: Annotated[
         float | None,
@@ -60,6 +64,9 @@ def enqueue(
     as_json: AsJson = False,
 ) -> None:
     """Enqueue a job, and print its id.
+
+    Only the name of the kind is known here: what its handler declares, such
+    as its queue and its retries, must be said again.
 
     Examples:
       windlass enqueue send_mail '{"to": "ann@example.org"}' --queue mail
@@ -80,8 +87,10 @@ def enqueue(
             key=key,
             scope=scope,
             max_attempts=max_attempts,
+            retry=retry,
             timeout=timeout,
             correlation_id=correlation_id,
+            trace_id=trace_id,
         )
         if not handle.created and not as_json:
             note(f"the key {key!r} is taken: this is the job that was there before")

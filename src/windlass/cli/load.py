@@ -14,9 +14,7 @@ def load_app(name: str) -> Windlass:
     """The Windlass object behind `module:app`; the module may lie in the current directory."""
     module_name, colon, path = name.partition(":")
     if not (module_name and colon and path):
-        raise InvalidInput(
-            f"{name!r} does not name an application: write it as module:app, as in shop.jobs:app"
-        )
+        raise InvalidInput(f"{name!r} does not name an application: write module:app, as in shop.jobs:app")
     found: object = _import(module_name)
     for part in path.split("."):
         if not hasattr(found, part):

@@ -78,13 +78,13 @@ def _migrate(database_url: str | None, *, as_json: bool) -> None:
 
     settings = read_settings(database_url)
     with ensure_server(settings.database_url, data_dir=settings.data_dir) as database:
-        if database.server is not None:
-            note(f"the embedded server in {database.server.data_dir}")
+        data_dir = None if database.server is None else database.server.data_dir
+        if data_dir is not None and not as_json:
+            note(f"the embedded server in {data_dir}")
         report = bring_up(database.owner_url)
     if as_json:
-        print_json(
-            {"changed": report.changed, "applied": report.applied, "code_replaced": report.code_replaced}
-        )
+        done = {"changed": report.changed, "applied": report.applied, "code_replaced": report.code_replaced}
+        print_json({**done, "data_dir": data_dir})
         return
     for name in report.applied:
         say(f"applied {name}")

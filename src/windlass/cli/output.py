@@ -12,6 +12,8 @@ __all__ = ["Column", "note", "on_terminal", "print_fields", "print_json", "print
 
 T = TypeVar("T")
 
+MAX_CELL = 160
+
 
 @dataclass(frozen=True, slots=True)
 class Column(Generic[T]):
@@ -65,7 +67,10 @@ def print_table(columns: Sequence[Column[T]], items: Sequence[T], *, empty: str)
 
 
 def _cell(value: object) -> str:
-    return "-" if value is None or value == "" else clean(str(value))
+    if value is None or value == "":
+        return "-"
+    text = clean(str(value))
+    return text if len(text) <= MAX_CELL else f"{text[: MAX_CELL - 1]}…"
 
 
 def _print_plain(columns: Sequence[Column[Any]], cells: list[list[str]]) -> None:

@@ -1,7 +1,9 @@
 """A node as a command runs it: whose jobs, with which settings, and what it says once it is ready."""
 
+import logging
 import os
 import shutil
+import sys
 from typing import Annotated, Any, TypeAlias
 
 import typer
@@ -9,13 +11,15 @@ import typer
 from windlass.app import Windlass
 from windlass.cli.load import load_app
 from windlass.cli.options import split_names, to_seconds
-from windlass.cli.output import note, print_fields, print_json
+from windlass.cli.output import print_fields, print_json
 from windlass.errors import InvalidInput
 from windlass.node import Node, run_node
 from windlass.settings import Settings, masked_url
 from windlass.telemetry import configure_logging
 
 __all__ = ["Concurrency", "GraceSeconds", "LeaseSeconds", "Name", "Queues", "load", "run"]
+
+_log = logging.getLogger("windlass.cli")
 
 Queues: TypeAlias = Annotated[
     list[str] | None,
@@ -86,9 +90,11 @@ def _mention_unclaimed(app: Windlass, settings: Settings) -> None:
     for definition in app.registry:
         if definition.queue not in settings.queues:
             claimed = ",".join((*settings.queues, definition.queue))
-            note(
-                f"{definition.kind} is enqueued to the queue {definition.queue}, from which this node "
-                f"takes nothing: --queues {claimed}"
+            _log.warning(
+                "%s is enqueued to the queue %s, from which this node takes nothing: --queues %s",
+                definition.kind,
+                definition.queue,
+                claimed,
             )
 
 
@@ -111,6 +117,7 @@ def _announce(node: Node, app: Windlass, settings: Settings, *, as_json: bool) -
         )
     else:
         print_fields(_lines(node, app, settings))
+    sys.stdout.flush()
 
 
 def _lines(node: Node, app: Windlass, settings: Settings) -> list[tuple[str, object]]:

@@ -2,10 +2,12 @@
 
 import argparse
 import asyncio
+import shutil
 import signal
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from windlass.client import AsyncClient
 from windlass.db.embedded import Database, ensure_server
@@ -22,9 +24,9 @@ from windlass.settings import Settings
 _NEXT = """\
    Nothing was lost. The server, its data and the workers are gone again. To go on:
 
-   README.md          a first job of your own, in 15 lines
-   windlass up        the same server, to stay; with --app module:app also a worker for your jobs
-   windlass --help    all commands
+   README.md        a first job of your own, in 15 lines
+   windlass up      the same server, to stay; with --app module:app also a worker for your jobs
+   windlass --help  all commands
 """
 
 
@@ -62,7 +64,15 @@ def _run(view: View) -> int:
         passed = asyncio.run(_play(database, view))
     view.text(f"\n   That took {time.monotonic() - began:.0f} seconds.")
     view.text(_NEXT if passed else "   Not everything is as it should be: the demo has failed.")
+    if passed and (command := _command()) is not None:
+        view.text(f"   Here that command is {command}")
     return 0 if passed else 1
+
+
+def _command() -> Path | None:
+    """Where `windlass` lies, if typing that alone would not find it."""
+    command = Path(sys.executable).with_name("windlass")
+    return None if shutil.which("windlass") or not command.exists() else command
 
 
 def _version(database: Database) -> str:

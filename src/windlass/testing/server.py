@@ -36,6 +36,7 @@ class TemporaryServer:
 
     def __init__(self, *, bin_dir: Path | None = None) -> None:
         self._server = EmbeddedServer.start(ephemeral=True, bin_dir=bin_dir)
+        self._admin = connect(self._server.url(_SUPERUSER, "postgres"), application_name="windlass tests")
         self._numbers = itertools.count(1)
         self._template_ready = False
 
@@ -52,6 +53,7 @@ class TemporaryServer:
             self._administer(f"drop database if exists {name} with (force)")
 
     def stop(self) -> None:
+        self._admin.close()
         self._server.stop()
 
     def __enter__(self) -> Self:
@@ -72,6 +74,5 @@ class TemporaryServer:
         self._administer(f"create database {name} owner {_OWNER} template {template} strategy file_copy")
 
     def _administer(self, statement: str) -> None:
-        url = self._server.url(_SUPERUSER, "postgres")
-        with translated(), connect(url, application_name="windlass tests") as connection:
-            connection.execute(statement.encode())
+        with translated():
+            self._admin.execute(statement.encode())

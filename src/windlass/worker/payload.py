@@ -147,8 +147,8 @@ def result_adapter(function: Callable[..., Any], kind: str) -> "TypeAdapter[Any]
 
 
 def _is_context(parameter: Parameter, hints: Mapping[str, Any]) -> bool:
-    hint = hints.get(parameter.name)
-    return hint is JobContext or (hint is None and parameter.name == "ctx")
+    hint = hints.get(parameter.name, Any)
+    return hint is JobContext or (hint is Any and parameter.name == "ctx")
 
 
 def _refuse_strange(parameters: list[Parameter], hints: Mapping[str, Any], kind: str) -> None:
