@@ -8,22 +8,37 @@ app = Windlass()
 @app.job
 async def greet(name: str) -> str:
     return f"Hello, {name}"
+
+The names are loaded when they are first used: a command, a test run or a module that needs one of them
+does not pay for the others.
 """
 
-from windlass.app import JobFunction, Windlass
-from windlass.client import JobHandle, SyncJobHandle
-from windlass.errors import (
-    IdempotencyConflict,
-    InvalidInput,
-    InvalidTransition,
-    JobFailed,
-    NotFound,
-    Unavailable,
-    WaitTimeout,
-    WindlassError,
-)
-from windlass.model import Cancel, Job, JobState, NewJob, RetryAfter, RetryPolicy, Skip, Snooze
-from windlass.worker.context import JobContext
+import importlib
+from typing import Any
+
+_HOMES = {
+    "Cancel": "windlass.model",
+    "IdempotencyConflict": "windlass.errors",
+    "InvalidInput": "windlass.errors",
+    "InvalidTransition": "windlass.errors",
+    "Job": "windlass.model",
+    "JobContext": "windlass.worker.context",
+    "JobFailed": "windlass.errors",
+    "JobFunction": "windlass.app",
+    "JobHandle": "windlass.client",
+    "JobState": "windlass.model",
+    "NewJob": "windlass.model",
+    "NotFound": "windlass.errors",
+    "RetryAfter": "windlass.model",
+    "RetryPolicy": "windlass.model",
+    "Skip": "windlass.model",
+    "Snooze": "windlass.model",
+    "SyncJobHandle": "windlass.client",
+    "Unavailable": "windlass.errors",
+    "WaitTimeout": "windlass.errors",
+    "Windlass": "windlass.app",
+    "WindlassError": "windlass.errors",
+}
 
 __all__ = [
     "Cancel",
@@ -48,3 +63,12 @@ __all__ = [
     "Windlass",
     "WindlassError",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value

@@ -108,6 +108,8 @@ class Settings(BaseModel):
     max_error_bytes: Bytes = MAX_ERROR_BYTES
     log_format: Annotated[Literal["auto", "json", "human"], BeforeValidator(_lower)] = "auto"
     log_level: Level = "info"
+    debug: bool = False
+    """Whether a command that fails shows where in the code it did."""
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> Self:

@@ -76,8 +76,7 @@ async def test_without_the_database_attempts_stop_before_their_lease_is_anothers
     async with crew.worker(lease_seconds=1.5) as worker:
         await until(lambda: worker.running, "it runs")
         with refusing_connections(crew.db):
-            await until(lambda: reasons, "the attempt is stopped")
-            assert worker.counts.lost == 1
+            await until(lambda: reasons and worker.counts.lost == 1, "the attempt is stopped")
         await until(lambda: crew.state(job_id) == "succeeded", "it runs again when the database is back")
         await worker.idle()
     assert reasons == ["lease_lost"]
@@ -149,6 +148,21 @@ async def test_a_database_that_is_away_at_the_start_is_waited_for(crew: Crew) ->
         await until(lambda: state(job_id) == "succeeded", "it runs")
     finally:
         await worker.stop()
+
+
+async def test_a_gate_on_a_node_holds_from_its_first_claim(crew: Crew) -> None:
+    async def fine() -> None: ...
+
+    crew.knows(fine)
+    crew.db.execute("select windlass.set_gate(p_node => 'n-1', p_reason => 'repairs', p_actor => 'ann')")
+    job_id = crew.enqueue("fine")
+    async with crew.worker(node_name="n-1") as gated:
+        await gated.idle()
+        assert gated.counts.claimed == 0
+        async with crew.worker(node_name="n-2") as other:
+            await other.idle()
+        assert gated.counts.claimed == 0
+    assert crew.state(job_id) == "succeeded"
 
 
 async def test_a_node_is_known_while_it_works(crew: Crew) -> None:

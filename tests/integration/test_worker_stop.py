@@ -105,6 +105,22 @@ async def test_a_thread_that_times_out_keeps_its_slot_and_its_late_result_is_dro
     assert crew.state(later) == "succeeded"
 
 
+async def test_a_thread_that_ignores_a_cancel_request_still_times_out(
+    crew: Crew, gate: threading.Event
+) -> None:
+    def deaf() -> None:
+        gate.wait(30)
+
+    crew.knows(deaf, timeout=2.0)
+    job_id = crew.enqueue("deaf")
+    async with crew.worker(lease_seconds=0.5, grace_seconds=0) as worker:
+        await until(lambda: worker.running, "it runs")
+        crew.cancel(job_id)
+        await until(lambda: crew.state(job_id) == "canceled", "it is given up")
+        assert worker.stuck == 1
+    assert crew.outcomes(job_id) == ["canceled"]
+
+
 async def test_a_child_that_times_out_is_killed(crew: Crew, tmp_path: Path) -> None:
     crew.knows(sleep_in_child, isolation="process", timeout=0.2)
     job_id = crew.enqueue("sleep_in_child", payload={"path": str(tmp_path / "pid")}, max_attempts=1)

@@ -71,8 +71,11 @@ def test_jobs_that_fell_due_line_up_in_the_order_of_their_time(jobs: Session, cl
     late = jobs.enqueue(run_at=now + timedelta(seconds=20))
     early = jobs.enqueue(run_at=now + timedelta(seconds=10))
     urgent = jobs.enqueue(run_at=now + timedelta(seconds=30), priority=1)
+    not_yet = jobs.enqueue(run_at=now + timedelta(seconds=31), priority=1)
     clock.freeze(now + timedelta(seconds=30))
     assert ids(jobs.claim(5)) == [urgent, early, late]
+    clock.freeze(now + timedelta(seconds=31))
+    assert ids(jobs.claim(5)) == [not_yet]
 
 
 def test_only_the_asked_queues_and_kinds(jobs: Session) -> None:

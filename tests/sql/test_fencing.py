@@ -89,6 +89,24 @@ def test_a_word_about_another_lease_changes_nothing(
                 assert say(jobs, Word(a.token, b.job_id)) == ["lease_lost"]
 
 
+def test_tokens_swapped_within_a_batch_change_nothing(
+    db: Database, jobs: Session, subtests: pytest.Subtests
+) -> None:
+    jobs.enqueue("a")
+    jobs.enqueue("b")
+    a, b = jobs.claim(2)
+    swapped = (Word(a.token, b.job_id), Word(b.token, a.job_id))
+    batches: dict[str, Callable[[], list[str]]] = {
+        "complete": lambda: [code for _, code in jobs.complete(*swapped)],
+        "fail": lambda: [row.code for row in jobs.fail(*swapped)],
+        "snooze": lambda: [row.code for row in jobs.snooze(*swapped, delays=[1, 1])],
+        "release": lambda: [row.code for row in jobs.release(*swapped)],
+    }
+    for verb, say in batches.items():
+        with subtests.test(verb=verb), nothing_changed(db):
+            assert say() == ["lease_lost", "lease_lost"]
+
+
 def test_a_lease_that_lives_on_no_longer_holds_a_job_that_left_it(
     db: Database, jobs: Session, subtests: pytest.Subtests
 ) -> None:

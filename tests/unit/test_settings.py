@@ -47,11 +47,12 @@ def test_every_setting_is_read_from_its_variable() -> None:
         "WINDLASS_MAX_ERROR_BYTES": "2050",
         "WINDLASS_LOG_FORMAT": "JSON",
         "WINDLASS_LOG_LEVEL": "Debug",
+        "WINDLASS_DEBUG": "1",
     }
     settings = Settings.from_env(environ)
     assert settings.queues == ("mail", "reports")
     assert settings.data_dir == Path("/var/lib/x")
-    assert (settings.log_format, settings.log_level) == ("json", "debug")
+    assert (settings.log_format, settings.log_level, settings.debug) == ("json", "debug", True)
     assert settings.retention_days == {"succeeded": 1, "canceled": 2, "skipped": 3, "dead": 0.5}
     assert {f"WINDLASS_{name.upper()}" for name in Settings.model_fields} == environ.keys()
     assert settings.model_fields_set == Settings.model_fields.keys()

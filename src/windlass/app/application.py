@@ -1,7 +1,8 @@
 """The object a program is built around: its kinds of job, and its way to the database."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
 
@@ -105,6 +106,18 @@ class Windlass:
             max_result_bytes=settings.max_result_bytes,
             max_error_bytes=settings.max_error_bytes,
         )
+
+    @contextmanager
+    def at(self, database_url: str) -> Iterator[Self]:
+        """Use another database within the block; the other settings stay, but for those that lead elsewhere."""
+        before = self._settings, self._client, self._sync
+        elsewhere = {"database_url": database_url, "listen_url": None, "pooler": "none"}
+        self._settings, self._client, self._sync = self.settings.model_copy(update=elsewhere), None, None
+        try:
+            yield self
+        finally:
+            self.close_sync()
+            self._settings, self._client, self._sync = before
 
     def _decode_result(self, kind: str, result: Any) -> Any:
         return self.registry.get(kind).decode_result(result) if kind in self.registry else result

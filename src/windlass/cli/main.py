@@ -64,8 +64,8 @@ class Line:
 
 def run(arguments: Sequence[str]) -> int:
     """Carry out one command line; the exit code."""
-    # Taken out of the environment: settings refuse a name that they do not know.
-    debug = os.environ.pop(DEBUG, "") not in ("", "0")
+    # Read here too: what is wrong with the settings is itself to be shown.
+    debug = os.environ.get(DEBUG, "").lower() not in ("", "0", "false", "no", "off")
     line = Line.read(arguments, debug=debug)
     try:
         code = get_command(app).main(args=line.words, prog_name="windlass", standalone_mode=False)

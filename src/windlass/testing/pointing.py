@@ -10,15 +10,6 @@ __all__ = ["use_database"]
 
 @contextmanager
 def use_database(app: Windlass, database_url: str) -> Iterator[Windlass]:
-    """Within the block the application, its job functions, clients and workers use this database.
-
-    Its other settings stay, except those that lead elsewhere (a pooler, a URL to listen on).
-    """
-    before = app._settings, app._client, app._sync
-    elsewhere = {"database_url": database_url, "listen_url": None, "pooler": "none"}
-    app._settings, app._client, app._sync = app.settings.model_copy(update=elsewhere), None, None
-    try:
+    """Within the block the application, its job functions, clients and workers use this database."""
+    with app.at(database_url):
         yield app
-    finally:
-        app.close_sync()
-        app._settings, app._client, app._sync = before

@@ -144,8 +144,10 @@ class Attempts:
         self._threads = ThreadPoolExecutor(concurrency, thread_name_prefix="windlass handler")
         self._children = Children()
         self._busy: set[Attempt] = set()
-        self._quiet = asyncio.Event()
+        self._unsaid = 0
+        self._quiet, self._settled = asyncio.Event(), asyncio.Event()
         self._quiet.set()
+        self._settled.set()
 
     @property
     def busy(self) -> int:
@@ -169,6 +171,10 @@ class Attempts:
         """A probe: wait until no handler runs."""
         await self._quiet.wait()
 
+    async def settled(self) -> None:
+        """A probe: wait until the last word on every attempt is said, be it over its handler's head."""
+        await self._settled.wait()
+
     def start(self, job: ClaimedJob, lease: Lease) -> None:
         """Run one job.  What its handler sets in the context of the call ends with the call."""
         definition = self._registry.get(job.kind)
@@ -177,7 +183,9 @@ class Attempts:
             context = JobContext(job, self._worker_id, max_result_bytes=self._limits.result_bytes)
         attempt = Attempt(job, definition, lease, context)
         self._busy.add(attempt)
+        self._unsaid += 1
         self._quiet.clear()
+        self._settled.clear()
         scope = self._scope.copy()
         scope.run(running_job(self._worker_id, job).__enter__)
         if definition.room == "loop":
@@ -245,6 +253,9 @@ class Attempts:
 
     def _speak(self, attempt: Attempt, word: Word | None) -> None:
         attempt.said = True
+        self._unsaid -= 1
+        if not self._unsaid:
+            self._settled.set()
         if word is not None:
             word.seconds = elapsed_clock() - attempt.started
         self._say(attempt, word)
@@ -258,6 +269,9 @@ class Attempts:
         """Stop one attempt.  The first reason stays, but none weighs more than a lost lease."""
         if attempt.said or (attempt.handled and reason != "lease_lost"):
             return
+        if attempt.definition.room == "thread" and reason == "cancel_requested":
+            attempt.warn(reason)  # all that can be done: the handler may heed it, its timeout still counts
+            return
         if attempt.task is not None and attempt.task.done():
             return  # it ended by itself just now, and its own word is on its way
         attempt.handled = True
@@ -269,7 +283,7 @@ class Attempts:
         if attempt.task is not None:
             attempt.task.cancel()
             attempt.timer = self._loop.call_later(STUBBORN_SECONDS, self.give_up, attempt)
-        elif attempt.definition.room == "thread" and reason != "cancel_requested":
+        elif attempt.definition.room == "thread":
             self.give_up(attempt)
 
     def stop_all(self, reason: StopReason) -> None:

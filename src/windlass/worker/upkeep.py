@@ -22,7 +22,8 @@ HEARTBEAT_SECONDS = 10.0
 
 
 class Upkeep:
-    """Calls `lost` with tokens that are no longer ours, `cancel` with (token, job) pairs; both in its thread.
+    """Calls `lost` with tokens that are no longer ours, `cancel` with (token, job) pairs, and `known` after
+    each heartbeat; all in its thread.
 
     What it cannot renew until it has run out by our own clock is lost too: somebody else may hold it.
     """
@@ -36,6 +37,7 @@ class Upkeep:
         lost: Callable[[list[UUID]], None],
         cancel: Callable[[list[tuple[UUID, UUID]]], None],
         heartbeat: Call[Any],
+        known: Callable[[], None],
         signals: Signals,
     ) -> None:
         self._link = link
@@ -44,8 +46,11 @@ class Upkeep:
         self._lost = lost
         self._cancel = cancel
         self._heartbeat = heartbeat
+        self._known = known
         self._signals = signals
-        self._outage = Outage("renewing leases", signals, cap=min(2.0, lease_seconds / 10))
+        cap = min(2.0, lease_seconds / 10)
+        self._renewing = Outage("renewing leases", signals, cap=cap)
+        self._beating = Outage("heartbeat", signals, cap=cap)
         self._stopping = threading.Event()
         self._next_renewal = self._next_heartbeat = 0.0
         self._thread = threading.Thread(target=self._run, name="windlass upkeep", daemon=True)
@@ -74,25 +79,32 @@ class Upkeep:
 
     def _turn(self) -> None:
         now = elapsed_clock()
-        try:
-            if now >= self._next_renewal:
-                self._renew(now)
-                self._next_renewal = now + self._lease_seconds / 3
-            if now >= self._next_heartbeat:
-                self._link.run(self._heartbeat)
-                self._next_heartbeat = now + HEARTBEAT_SECONDS
-            self._outage.over()
-        except WindlassError as error:
-            again = elapsed_clock() + self._outage.failed(error)
-            self._next_renewal = min(again, max(self._next_renewal, again))
-            self._next_heartbeat = max(self._next_heartbeat, again)
-        except Exception as error:
-            self._signals.fault("renewing leases", error)
-            self._next_renewal = self._next_heartbeat = elapsed_clock() + self._lease_seconds / 10
-        self._give_up_expired()
+        if now >= self._next_heartbeat:
+            self._next_heartbeat = now + self._try(self._beat, self._beating, HEARTBEAT_SECONDS)
+        now = elapsed_clock()
+        if now >= self._next_renewal:
+            self._next_renewal = now + self._try(self._renew, self._renewing, self._lease_seconds / 3)
+        if expired := self._leases.expired():
+            self._lost(expired)
 
-    def _renew(self, now: float) -> None:
-        tokens = self._leases.tokens()
+    def _try(self, duty: Callable[[], None], outage: Outage, interval: float) -> float:
+        """Do it; the answer says in how many seconds to do it again."""
+        try:
+            duty()
+        except WindlassError as error:
+            return outage.failed(error)
+        except Exception as error:
+            self._signals.fault("upkeep", error)
+            return min(interval, 1.0)
+        outage.over()
+        return interval
+
+    def _beat(self) -> None:
+        self._link.run(self._heartbeat)
+        self._known()
+
+    def _renew(self) -> None:
+        tokens, now = self._leases.tokens(), elapsed_clock()
         if tokens:
             heard = self._link.run(renew_leases(tokens, self._lease_seconds))
             gone = {word.token for word in heard if word.job_id is None}
@@ -106,7 +118,3 @@ class Upkeep:
         wanted = [(word.token, word.job_id) for word in heard if word.job_id is not None]
         if wanted:
             self._cancel(wanted)
-
-    def _give_up_expired(self) -> None:
-        if expired := self._leases.expired():
-            self._lost(expired)

@@ -30,6 +30,7 @@ from windlass.worker.words import Limits
 
 __all__ = ["Worker"]
 
+MAX_NODE_NAME_LENGTH = 200
 _CLAIM_PATIENCE = 5.0
 _UNWIND_PATIENCE = 0.5
 _REPORT_PATIENCE = 5.0
@@ -66,6 +67,8 @@ class Worker:
             raise InvalidInput(f"a lease lasts from 0.1 seconds to a day, not {lease_seconds} seconds")
         self.node_id: UUID = uuid7()
         self.node_name = node_name or socket.gethostname()
+        if len(self.node_name) > MAX_NODE_NAME_LENGTH:
+            raise InvalidInput(f"a node's name has at most {MAX_NODE_NAME_LENGTH} characters")
         self.queues = tuple(check_queue(queue) for queue in queues)
         self.concurrency = concurrency
         self.counts = Counts()
@@ -80,6 +83,7 @@ class Worker:
         self._signals = Signals(telemetry, self.node_name)
         self._tasks: list[asyncio.Task[None]] = []
         self._stopping: asyncio.Task[None] | None = None
+        self._known = asyncio.Event()
         self._hurry = asyncio.Event()
         self._stopped = asyncio.Event()
 
@@ -139,9 +143,10 @@ class Worker:
     # Life ---------------------------------------------------------------------------------------------------
 
     async def __aenter__(self) -> Self:
+        self._loop = asyncio.get_running_loop()
         self._wire()
         self._upkeep.start()
-        self._spawn("claiming", self._flow.claims.run)
+        self._spawn("claiming", self._claim)
         self._spawn("reporting", self._flow.reporter.run)
         if self._listener is not None:
             self._spawn("listening", self._listener.run)
@@ -154,7 +159,7 @@ class Worker:
     def request_stop(self) -> None:
         """Stop claiming and finish within the grace period; asked again, release what is left now."""
         if self._stopping is None:
-            self._stopping = asyncio.get_running_loop().create_task(self._stop(), name="windlass stop")
+            self._stopping = self._loop.create_task(self._stop(), name="windlass stop")
         else:
             self._hurry.set()
 
@@ -216,6 +221,7 @@ class Worker:
             lost=flow.hear_lost,
             cancel=flow.hear_cancel,
             heartbeat=heartbeat,
+            known=self._tell_known,
             signals=self._signals,
         )
 
@@ -228,6 +234,15 @@ class Worker:
 
     def _spawn(self, what: str, run: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self._tasks.append(asyncio.create_task(self._keep_going(what, run), name=f"windlass {what}"))
+
+    async def _claim(self) -> None:
+        # A gate may name this node, so the database must know the node before its first claim.
+        await self._known.wait()
+        await self._flow.claims.run()
+
+    def _tell_known(self) -> None:
+        with suppress(RuntimeError):  # of a closed loop
+            self._loop.call_soon_threadsafe(self._known.set)
 
     async def _keep_going(self, what: str, run: Callable[[], Awaitable[None]]) -> None:
         while True:
@@ -244,12 +259,13 @@ class Worker:
         self._signals.worker("worker.stopping", running=flow.attempts.busy, grace_seconds=self._grace_seconds)
         try:
             flow.claims.stop()
+            self._known.set()
             flow.close()
             # A claim under way is waited for: the jobs that it brings are given back.
             await asyncio.wait(self._tasks[:1], timeout=_CLAIM_PATIENCE)
-            await self._wait_for(flow.attempts.quiet(), self._grace_seconds)
+            await self._wait_for(flow.attempts.settled(), self._grace_seconds)
             flow.attempts.stop_all("shutdown")
-            await _within(_UNWIND_PATIENCE, flow.attempts.quiet())
+            await _within(_UNWIND_PATIENCE, flow.attempts.settled())
             flow.attempts.give_up_all()
             await _within(_REPORT_PATIENCE, flow.reporter.silent())
         finally:
