@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from typing import Any, Protocol
 
 from windlass.client import database_url
@@ -19,6 +19,7 @@ from windlass.errors import Unavailable
 from windlass.settings import Settings
 from windlass.telemetry import Telemetry
 from windlass.worker.outage import Outage
+from windlass.worker.patience import within
 from windlass.worker.registry import Registry
 from windlass.worker.service import Service
 from windlass.worker.signals import Signals
@@ -113,7 +114,7 @@ class Node:
                     await asyncio.to_thread(migrate, owner_url)
                 await self._check_schema()
             except Unavailable as error:
-                await _wait(self._stop_requested, outage.failed(error))
+                await within(outage.failed(error), self._stop_requested.wait())
             else:
                 outage.over()
                 return True
@@ -195,9 +196,3 @@ def _run(main: Coroutine[Any, Any, int]) -> int:
         return asyncio.run(main)
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         return runner.run(main)
-
-
-async def _wait(event: asyncio.Event, seconds: float) -> None:
-    with suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await event.wait()

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from tests.chaos.fleet import Fleet, fleet
 from tests.support import Database
-
 from windlass.db.embedded import EmbeddedServer
 from windlass.db.migrate import migrate
 

@@ -115,6 +115,8 @@ class Fleet:
     def end(self) -> None:
         for worker in self._workers:
             worker.end()
+        if self._log.exists():
+            sys.stdout.write(self._log.read_text())  # shown for a test that failed
 
     def enqueue(self, kind: str, count: int = 1, /, max_attempts: int = 5, **payload: Any) -> list[UUID]:
         jobs = [{"kind": kind, "payload": payload, "max_attempts": max_attempts}] * count

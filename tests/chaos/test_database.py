@@ -6,8 +6,8 @@ from functools import partial
 from uuid import UUID
 
 import psycopg
-from tests.chaos.fleet import Fleet, eventually
 
+from tests.chaos.fleet import Fleet, eventually
 from windlass.db.embedded import EmbeddedServer
 
 

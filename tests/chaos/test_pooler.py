@@ -15,6 +15,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
+
 from tests.chaos.fleet import Fleet, eventually, fleet
 from tests.support import Database
 

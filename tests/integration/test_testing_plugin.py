@@ -24,7 +24,6 @@ from windlass.testing import (
     jobs,
     run_due,
     run_due_sync,
-    use_database,
 )
 
 GUIDE = Path(__file__).parents[2] / "docs" / "testing.md"
@@ -147,7 +146,7 @@ class Mill:
 @pytest.fixture
 def mill(db: Database) -> Iterator[Mill]:
     mill = Mill()
-    with use_database(mill.app, db.url()):
+    with mill.app.at(db.url()):
         yield mill
 
 
@@ -243,20 +242,20 @@ async def test_run_due_sync_says_what_to_do_inside_an_event_loop(mill: Mill) -> 
         run_due_sync(mill.app)
 
 
-async def test_use_database_nests_and_gives_everything_back(mill: Mill, db: Database) -> None:
+async def test_another_database_nests_and_gives_everything_back(mill: Mill, db: Database) -> None:
     outer, client, sync = mill.app.settings, mill.app.client, mill.app.sync
-    with use_database(mill.app, db.url("outsider")) as app:
+    with mill.app.at(db.url("outsider")) as app:
         assert app is mill.app
         assert app.settings.database_url == db.url("outsider")
         assert app.client is not client
     assert (mill.app.settings, mill.app.client, mill.app.sync) == (outer, client, sync)
 
 
-def test_use_database_leaves_out_settings_that_lead_elsewhere(db: Database) -> None:
+def test_another_database_leaves_out_settings_that_lead_elsewhere(db: Database) -> None:
     elsewhere = "postgresql://nobody@nowhere.invalid/none"
     settings = Settings(database_url=elsewhere, listen_url=elsewhere, pooler="transaction", tenant="acme")
     app = Windlass(settings=settings)
-    with use_database(app, db.url()):
+    with app.at(db.url()):
         assert (app.settings.listen_url, app.settings.pooler) == (None, "none")
         assert app.settings.tenant == "acme"
     assert app.settings == settings

@@ -4,6 +4,7 @@ import threading
 from uuid import uuid4
 
 import pytest
+
 from tests.integration.crew import Crew, until
 from tests.support import Database
 

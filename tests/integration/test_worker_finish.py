@@ -5,9 +5,9 @@ from typing import Any
 
 import psycopg
 import pytest
+
 from tests.integration.crew import Crew, until
 from tests.support import Database
-
 from windlass.errors import LeaseLost
 from windlass.model import Snooze
 from windlass.worker.context import JobContext

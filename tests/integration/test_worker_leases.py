@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 import pytest
+
 from tests.integration.crew import Crew, until
 from tests.support import Database
-
 from windlass.worker.context import JobContext
 from windlass.worker.worker import Worker
 

@@ -10,9 +10,9 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+
 from tests.integration.crew import TENANT, Crew, until
 from tests.support import Database
-
 from windlass.cluster import Maintainer, Pruner, Reaper
 from windlass.db.link import AsyncLink
 from windlass.errors import SchemaMismatch

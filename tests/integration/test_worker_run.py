@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel
+
 from tests.integration.crew import TENANT, Crew, until
 from tests.support import Database
-
 from windlass.model import Cancel, RetryAfter, Skip, Snooze
 from windlass.telemetry import JsonFormatter, Telemetry, current_job, log_signals
 from windlass.worker.context import JobContext

@@ -8,9 +8,9 @@ from functools import partial
 from uuid import UUID
 
 import pytest
+
 from tests.integration.crew import Crew, until
 from tests.support import Database
-
 from windlass.db.listen import Listener
 
 NEVER = 86_400.0

@@ -18,7 +18,8 @@ on conflict do nothing
 """
 _JOBS = """
 create temp table made on commit drop as
-select windlass_data.new_id() as id, l.id as lane_id, n, case when {place} = 'ready' then {start} + n end as seq
+select windlass_data.new_id() as id, l.id as lane_id, n,
+       case when {place} = 'ready' then {start} + n end as seq
 from generate_series(1, {count}) as n
 join (select l.*, row_number() over (order by l.id) as nth from windlass_data.lane as l) as l
   on l.nth = n % 20 + 1;

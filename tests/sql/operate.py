@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from psycopg import Connection, sql
+
 from tests.sql.steps import Session
 from tests.support import Database
 

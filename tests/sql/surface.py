@@ -1,4 +1,4 @@
-"""Every function that a role may call, read from the catalog, so that a new one is tried without being named."""
+"""Every function there is, read from the catalog, so that a new one is tried without being named."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

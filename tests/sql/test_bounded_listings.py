@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
 from tests.sql.operate import call, ids
 from tests.sql.steps import DEFAULT_TENANT, Session
 from tests.support import Database, Servers, providers_by_major

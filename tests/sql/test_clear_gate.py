@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+
 from tests.sql.operate import NIL, bind, call, call_value, events
 from tests.sql.steps import DEFAULT_TENANT, OTHER_TENANT, UNKNOWN, Session, refused
 from tests.sql.whole import nothing_changed

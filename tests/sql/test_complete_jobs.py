@@ -100,7 +100,7 @@ def test_no_words_are_no_work(db: Database, jobs: Session) -> None:
 
 
 def test_any_json_is_a_result(db: Database, jobs: Session) -> None:
-    values = [None, 0, False, "", [], {"a": {"b": [1, None]}}, "x" * (MIB - 100)]
+    values: list[Any] = [None, 0, False, "", [], {"a": {"b": [1, None]}}, "x" * (MIB - 100)]
     for n in range(len(values)):
         jobs.enqueue(payload=n)
     held = jobs.claim(len(values))

@@ -1,6 +1,7 @@
 """create_tenant: a tenant with a slug of its own, made once."""
 
 import pytest
+
 from tests.sql.operate import bind, call, call_value, events, waiting
 from tests.sql.steps import DEFAULT_TENANT, Session, refused
 from tests.sql.whole import nothing_changed

@@ -78,7 +78,8 @@ def test_the_actor_of_the_transaction_is_kept(db: Database, jobs: Session) -> No
 
 
 def test_any_json_is_a_payload(jobs: Session, subtests: pytest.Subtests) -> None:
-    for payload in (None, 0, "", [], {}, "x", 1.5, 10**300, "\u2028\uffff😀", {"a": [None]}):
+    payloads: list[Any] = [None, 0, "", [], {}, "x", 1.5, 10**300, "\u2028\uffff😀", {"a": [None]}]
+    for payload in payloads:
         with subtests.test(payload=payload):
             query = "select job_id from windlass.enqueue_job(%s, 'mail', %s)"
             assert jobs.get(jobs.value(query, jobs.tenant, Jsonb(payload))).payload == payload
@@ -149,9 +150,9 @@ def test_a_job_that_could_never_run_is_refused(
     db: Database, jobs: Session, subtests: pytest.Subtests
 ) -> None:
     for field, wrong in NEVER_RUNNABLE:
-        with subtests.test(wrong=wrong), nothing_changed(db):
-            with refused("WL007", f"job 1 of the batch: {field} "):
-                jobs.enqueue(**wrong)
+        why = f"job 1 of the batch: {field} "
+        with subtests.test(wrong=wrong), nothing_changed(db), refused("WL007", why):
+            jobs.enqueue(**wrong)
 
 
 def test_text_that_no_json_holds_is_refused(db: Database, jobs: Session, subtests: pytest.Subtests) -> None:

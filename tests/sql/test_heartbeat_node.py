@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+
 from tests.sql.operate import bind, call, call_value
 from tests.sql.steps import DEFAULT_TENANT, NODE, refused
 from tests.sql.whole import nothing_changed

@@ -1,6 +1,7 @@
 """Idempotency keys: (tenant, kind, key) names one job, for ever or while it is not finished."""
 
-from uuid import uuid4
+from typing import Any
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -11,7 +12,7 @@ from tests.support import Clock, Database
 pytestmark = pytest.mark.every_version
 
 
-def end(jobs: Session, how: str, **fields: object) -> object:
+def end(jobs: Session, how: str, **fields: Any) -> UUID:
     """Enqueue a job under the key and bring it to a terminal state."""
     job_id = jobs.enqueue(key="k", max_attempts=1, **fields)
     if how == "canceled":

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+
 from tests.sql.operate import bind, call
 from tests.sql.steps import DEFAULT_TENANT, NODE, OTHER_TENANT, UNKNOWN, Session, refused
 from tests.support import Clock, Database

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+
 from tests.sql.operate import bind, call, call_value
 from tests.sql.steps import DEFAULT_TENANT, OTHER_TENANT, UNKNOWN, Session, refused
 from tests.support import Clock, Database

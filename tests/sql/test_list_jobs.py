@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+
 from tests.sql.operate import bind, call, ids, kill
 from tests.sql.steps import DEFAULT_TENANT, OTHER_TENANT, UNKNOWN, Session, refused
 from tests.sql.whole import nothing_changed
@@ -15,7 +16,9 @@ pytestmark = pytest.mark.every_version
 
 
 def read_all(db: Database, tenant: UUID = DEFAULT_TENANT, limit: int = 3, **filters: Any) -> list[Any]:
-    return [job for page in pages(db, tenant, limit, **filters) for job in page if job.id is not None]
+    found = [job for page in pages(db, tenant, limit, **filters) for job in page]
+    assert None not in ids(found), "a page did not go through with so few jobs"
+    return found
 
 
 def pages(db: Database, tenant: UUID, limit: int, **filters: Any) -> Iterator[list[Any]]:
@@ -206,6 +209,16 @@ def test_jobs_that_end_meanwhile_leave_the_listing_of_all_whole(db: Database, jo
         seen += ids(page)
         jobs.complete(jobs.claim_one())
     assert seen == newest_first(made)
+
+
+def test_a_page_is_full_however_far_apart_its_jobs_lie(db: Database, jobs: Session) -> None:
+    rows = jobs.enqueue_many(
+        [{"kind": "rare" if n % 500 == 0 else "mail", "payload": n} for n in range(2500)]
+    )
+    rare = [row.job_id for row in rows if row.ordinal % 500 == 1]
+    assert len(rare) == 5
+    assert ids(call(db, "list_jobs", tenant=DEFAULT_TENANT, kinds=["rare"])) == newest_first(rare)
+    assert ids(read_all(db, kinds=["rare"], limit=2)) == newest_first(rare)
 
 
 def test_an_id_made_by_a_caller_with_another_clock_is_listed(db: Database, jobs: Session) -> None:

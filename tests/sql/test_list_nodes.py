@@ -3,6 +3,7 @@
 from uuid import UUID
 
 import pytest
+
 from tests.sql.operate import bind, call
 from tests.sql.steps import NODE, OTHER_TENANT, Session
 from tests.support import Clock, Database

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+
 from tests.sql.operate import bind, call
 from tests.sql.steps import OTHER_TENANT, Session, refused
 from tests.support import Clock, Database

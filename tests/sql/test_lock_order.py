@@ -68,7 +68,7 @@ class Player:
         self.shared += self.produce()
 
     def produce(self) -> list[UUID]:
-        batch = [
+        batch: list[dict[str, Any]] = [
             {
                 "kind": self.source.choice(KINDS),
                 "payload": {},

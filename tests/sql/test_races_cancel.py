@@ -1,6 +1,7 @@
 """Cancel against every other move of a job, in both orders."""
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -26,6 +27,10 @@ def words(held: Any) -> dict[str, Step]:
     }
 
 
+def canceling(job_id: UUID) -> Step:
+    return lambda s: s.cancel(job_id)
+
+
 def most(word: str) -> int:
     return 1 if word in ("last failure", "expire") else 5
 
@@ -41,7 +46,7 @@ def test_a_job_asked_to_stop_does_not_go_on(
             job_id = jobs.enqueue(max_attempts=most(word))
             held = jobs.claim_one()
             lapse(db)
-            race = two.race(lambda s, job_id=job_id: s.cancel(job_id), words(held)[word], ending=ending)
+            race = two.race(canceling(job_id), words(held)[word], ending=ending)
             assert (race.first, race.waited) == ("running", True)
             if ending == "commit":
                 assert race.second == jobs.state(job_id) == "canceled"
@@ -60,7 +65,7 @@ def test_a_cancel_waits_for_the_word_before_it(
             job_id = jobs.enqueue(max_attempts=most(word))
             held = jobs.claim_one()
             lapse(db)
-            race = two.race(words(held)[word], lambda s, job_id=job_id: s.cancel(job_id), ending=ending)
+            race = two.race(words(held)[word], canceling(job_id), ending=ending)
             assert race.waited
             if ending == "rollback":
                 assert race.second == jobs.state(job_id) == "running"

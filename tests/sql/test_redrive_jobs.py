@@ -5,6 +5,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+
 from tests.sql.operate import bind, call, events, kill, waiting
 from tests.sql.steps import DEFAULT_TENANT, OTHER_TENANT, UNKNOWN, Session, refused
 from tests.sql.whole import assert_whole, nothing_changed
@@ -154,10 +155,11 @@ def test_bad_input_is_refused(db: Database, jobs: Session, wrong: dict[str, Any]
 
 
 def test_foreign_and_unknown_jobs_get_the_same_answer(db: Database, jobs: Session, other: Session) -> None:
-    mine, foreign = kill(jobs), kill(other)
+    foreign = kill(other)
+    mine = kill(jobs)
     with nothing_changed(db), refused("WL001", f"there is no job {foreign}"):
         redrive(db, jobs=[foreign])
-    assert redrive(db, dry_run=True) == [mine]
+    assert redrive(db, dry_run=True, limit=1) == [mine]
     bind(db, "operator", OTHER_TENANT)
     with nothing_changed(db), refused("WL005"):
         redrive(db, role="operator")

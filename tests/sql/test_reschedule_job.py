@@ -5,6 +5,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+
 from tests.sql.operate import bind, call, call_value, events, kill, waiting
 from tests.sql.steps import DEFAULT_TENANT, OTHER_TENANT, UNKNOWN, Session, refused
 from tests.sql.whole import assert_whole, nothing_changed

@@ -7,6 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 from psycopg import Connection
+
 from tests.sql.steps import DEFAULT_TENANT, OTHER_TENANT, UNKNOWN, Session, refused
 from tests.sql.surface import arguments, fitted, public_functions
 from tests.sql.whole import nothing_changed

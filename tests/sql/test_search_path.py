@@ -1,6 +1,7 @@
 """Functions and tables that a caller puts in the way are never taken for ours."""
 
 import pytest
+
 from tests.sql.steps import DEFAULT_TENANT, UNKNOWN, Session, refused
 from tests.sql.surface import arguments, fitted, public_functions
 from tests.support import Database

@@ -5,6 +5,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+
 from tests.sql.operate import NIL, bind, call, call_value, events
 from tests.sql.steps import DEFAULT_TENANT, NODE, OTHER_TENANT, UNKNOWN, Session, refused
 from tests.sql.whole import nothing_changed

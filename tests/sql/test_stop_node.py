@@ -1,6 +1,7 @@
 """stop_node: the node is active no longer, and no notice is sent on its behalf."""
 
 import pytest
+
 from tests.sql.operate import call, call_value
 from tests.sql.steps import NODE, UNKNOWN, Session
 from tests.sql.whole import nothing_changed

@@ -1,6 +1,7 @@
 """unbind_role: a role may name any tenant again."""
 
 import pytest
+
 from tests.sql.operate import bind, events
 from tests.sql.steps import DEFAULT_TENANT, OTHER_TENANT, Session, refused
 from tests.sql.whole import nothing_changed

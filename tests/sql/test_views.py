@@ -5,6 +5,7 @@ from uuid import UUID
 
 import psycopg
 import pytest
+
 from tests.sql.operate import bind, call, kill
 from tests.sql.steps import DEFAULT_TENANT, OTHER_TENANT, Session
 from tests.support import Clock, Database

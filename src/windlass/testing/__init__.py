@@ -17,7 +17,6 @@ _HOMES = {
     "jobs": "look",
     "run_due": "due",
     "run_due_sync": "due",
-    "use_database": "pointing",
 }
 
 __all__ = [
@@ -30,7 +29,6 @@ __all__ = [
     "jobs",
     "run_due",
     "run_due_sync",
-    "use_database",
 ]
 
 

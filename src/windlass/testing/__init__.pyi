@@ -1,7 +1,6 @@
 from windlass.testing.clock import Clock
 from windlass.testing.due import Ran, run_due, run_due_sync
 from windlass.testing.look import assert_enqueued, assert_not_enqueued, jobs
-from windlass.testing.pointing import use_database
 from windlass.testing.server import TemporaryDatabase, TemporaryServer
 
 __all__ = [
@@ -14,5 +13,4 @@ __all__ = [
     "jobs",
     "run_due",
     "run_due_sync",
-    "use_database",
 ]

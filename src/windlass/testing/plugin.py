@@ -44,7 +44,6 @@ def windlass_clock(windlass_temporary: Any) -> Any:
 @pytest.fixture
 def windlass_use(windlass_database: str) -> Iterator[Callable[[Any], Any]]:
     """A function that points an application at this test's database, until the test ends, and returns it."""
-    from windlass.testing.pointing import use_database
 
     with ExitStack() as stack:
-        yield lambda app: stack.enter_context(use_database(app, windlass_database))
+        yield lambda app: stack.enter_context(app.at(windlass_database))

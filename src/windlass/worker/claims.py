@@ -13,6 +13,7 @@ from windlass.errors import WindlassError
 from windlass.model import ClaimedJob
 from windlass.worker.leases import elapsed_clock
 from windlass.worker.outage import Outage
+from windlass.worker.patience import within
 
 __all__ = ["Claims", "Pace"]
 
@@ -167,8 +168,4 @@ class Claims:
         self.resting = False
 
     async def _wait(self, seconds: float) -> None:
-        try:
-            async with asyncio.timeout(seconds):
-                await self._woken.wait()
-        except TimeoutError:
-            pass
+        await within(seconds, self._woken.wait())

@@ -9,7 +9,8 @@ from collections import deque
 from uuid import UUID
 
 from windlass.model import ClaimedJob
-from windlass.worker.attempts import Attempt, Attempts
+from windlass.worker.attempt import Attempt
+from windlass.worker.attempts import Attempts
 from windlass.worker.claims import MAX_BATCH, Claims, Pace
 from windlass.worker.context import StopReason
 from windlass.worker.counts import Counts, note_answer

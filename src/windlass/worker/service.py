@@ -7,6 +7,7 @@ from typing import Protocol, TypeVar
 from windlass.db.call import Call
 from windlass.errors import WindlassError
 from windlass.worker.outage import Outage
+from windlass.worker.patience import within
 from windlass.worker.signals import Signals
 
 __all__ = ["Runner", "Service"]
@@ -68,11 +69,7 @@ class Service:
         while True:
             self._woken.clear()
             wait = await self._try()
-            try:
-                async with asyncio.timeout(wait):
-                    await self._woken.wait()
-            except TimeoutError:
-                pass
+            await within(wait, self._woken.wait())
 
     async def _try(self) -> float:
         self._begun += 1

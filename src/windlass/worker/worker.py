@@ -22,6 +22,7 @@ from windlass.worker.counts import Counts
 from windlass.worker.flow import Flow
 from windlass.worker.leases import Leases
 from windlass.worker.outage import Outage
+from windlass.worker.patience import unless, within
 from windlass.worker.registry import Registry
 from windlass.worker.reporter import Reporter
 from windlass.worker.signals import Signals
@@ -263,30 +264,19 @@ class Worker:
             flow.close()
             # A claim under way is waited for: the jobs that it brings are given back.
             await asyncio.wait(self._tasks[:1], timeout=_CLAIM_PATIENCE)
-            await self._wait_for(flow.attempts.settled(), self._grace_seconds)
+            await within(self._grace_seconds, unless(self._hurry, flow.attempts.settled()))
             flow.attempts.stop_all("shutdown")
-            await _within(_UNWIND_PATIENCE, flow.attempts.settled())
+            await within(_UNWIND_PATIENCE, flow.attempts.settled())
             flow.attempts.give_up_all()
-            await _within(_REPORT_PATIENCE, flow.reporter.silent())
+            await within(_REPORT_PATIENCE, flow.reporter.silent())
         finally:
             await self._close()
-
-    async def _wait_for(self, goal: Coroutine[Any, Any, None], seconds: float) -> None:
-        """Wait for `goal`, but no longer than `seconds`, and not once somebody is in a hurry."""
-        waits = [asyncio.create_task(goal), asyncio.create_task(self._hurry_up())]
-        await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        for task in waits:
-            task.cancel()
-        await asyncio.wait(waits)
-
-    async def _hurry_up(self) -> None:
-        await self._hurry.wait()
 
     async def _close(self) -> None:
         try:
             await asyncio.to_thread(self._upkeep.stop, _FAREWELL_PATIENCE)
             with suppress(WindlassError):
-                await _within(_FAREWELL_PATIENCE, self._report_link.run(stop_node(self.node_id)))
+                await within(_FAREWELL_PATIENCE, self._report_link.run(stop_node(self.node_id)))
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -296,12 +286,6 @@ class Worker:
             self._flow.attempts.close()
             self._signals.worker("worker.stopped", unreported=self._flow.reporter.backlog, stuck=self.stuck)
             self._stopped.set()
-
-
-async def _within(seconds: float, goal: Coroutine[Any, Any, Any]) -> None:
-    with suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await goal
 
 
 def _package_version() -> str:

@@ -1,5 +1,5 @@
 -- Drop the tables of a day, after moving the few jobs that must outlive it.  Returns `dropped`; or `many`: more than
--- p_limit jobs, or four times as many attempts, outlive it, which is too much to move while everybody waits; `keys`: only
+-- p_limit jobs, or four times as many attempts, outlive it, too much to move while everybody waits; `keys`: only
 -- idempotency keys were given up, ask again; `busy`: a lock was not free, ask another time.
 --
 -- Whoever moves a job holds `job` or `attempt` until it commits.  So once both are locked here nobody is under way,
@@ -24,7 +24,8 @@ begin
   where i.indrelid = ('windlass_data.' || v_attempt)::regclass;
   select array_agg(k.tenant_id), array_agg(k.job_id) into v_tenants, v_jobs
   from windlass._kept_jobs(p_day, p_before, p_limit + 1) as k;
-  if cardinality(v_jobs) > p_limit or windlass._kept_attempts(p_day, v_tenants, v_jobs, 4 * p_limit + 1) > 4 * p_limit then
+  if cardinality(v_jobs) > p_limit
+     or windlass._kept_attempts(p_day, v_tenants, v_jobs, 4 * p_limit + 1) > 4 * p_limit then
     return 'many';
   elsif windlass._free_keys(p_day, v_tenants, v_jobs, p_limit) > 0 then
     return 'keys';

@@ -17,7 +17,7 @@ as $$
     from pg_inherits as i
     join pg_class as c on c.oid = i.inhrelid
     cross join lateral to_date(substr(c.relname, 5), 'YYYYMMDD') as n(day)
-    where i.inhparent = 'windlass_data.job'::regclass and c.relname <> 'job_rest'
+    where i.inhparent = 'windlass_data.job'::regclass and c.relname ~ '^job_[0-9]{8}$'
   ) as d
   join (
     select s.key as state, s.value::timestamptz as before from jsonb_each_text(p_before) as s

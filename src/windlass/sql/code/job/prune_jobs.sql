@@ -5,7 +5,8 @@
 -- A day goes as a whole once it is past its keep.  That costs what the jobs cost that outlive it, and a look through
 -- those that wait or run, whatever the number dropped.  Jobs are deleted one by one, found by their indexes, only in
 -- the rest, where too many outlive their day, for a keep under a day, and when a day was busy for three days.
--- A session bound to a tenant removes that tenant's jobs, and never a day.
+-- A session bound to a tenant removes that tenant's jobs, and never a day.  Call it in a transaction of its own: when a
+-- day has gone, everybody waits until that commits.
 -- definer: engine
 -- grant: worker, operator
 create function windlass.prune_jobs(
@@ -65,4 +66,4 @@ begin
   return next;
 end
 $$;
-comment on function windlass.prune_jobs is 'Remove finished jobs whose keep has passed: a day, or some jobs, at a time.';
+comment on function windlass.prune_jobs is 'Remove finished jobs whose keep has passed, a day or some jobs at a time.';

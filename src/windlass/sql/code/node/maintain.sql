@@ -2,7 +2,7 @@
 -- days could not be made (they are tried again at the next call; until then their jobs go to the rest).
 --
 -- Any node may call this at any time: of two at once the second does nothing (`ran` is false).  The tables come last,
--- because they are made under a lock that everybody waits behind until the transaction ends.
+-- because they are made under a lock that everybody waits behind until the transaction, best one of its own, ends.
 -- definer: owner
 -- grant: worker, operator
 create function windlass.maintain(p_days_ahead integer default 3, p_keep_nodes interval default '7 days')
