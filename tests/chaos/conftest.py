@@ -19,7 +19,7 @@ def crew(db: Database, tmp_path: Path) -> Iterator[Fleet]:
 
 @pytest.fixture
 def own_server() -> Iterator[EmbeddedServer]:
-    """A server of the test's own, to be killed.  A commit must outlive its process, as everywhere but in tests."""
+    """A server of the test's own, to be killed; what it has committed must outlive its processes."""
     with EmbeddedServer.start(ephemeral=True, settings={"synchronous_commit": "on"}) as server:
         migrate(server.url("windlass_owner"))
         yield server

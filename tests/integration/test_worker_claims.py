@@ -3,10 +3,15 @@
 import threading
 from uuid import uuid4
 
+import psycopg
 import pytest
 
 from tests.integration.crew import Crew, until
 from tests.support import Database
+from windlass.db.connect import connect_async
+from windlass.db.database import run_async
+from windlass.db.rpc import claim_jobs
+from windlass.db.rpc_node import undurable
 
 
 @pytest.fixture
@@ -36,6 +41,25 @@ async def test_a_job_committed_while_a_claim_is_under_way_is_returned_or_left_in
     returned = {row.job_id for row in got}
     assert len(leased) == 1 + len(returned), "no job is leased to a node that was not told of it"
     assert crew.state(late) == ("running" if late in returned else "queued")
+
+
+async def test_a_claim_may_go_without_waiting_for_the_disk(crew: Crew) -> None:
+    """For its own transaction only: whoever has the session next must not notice."""
+    call = undurable(claim_jobs(uuid4(), ["default"], None, 5, 30.0))
+    job_id = crew.enqueue("any")
+    crew.db.execute(f'alter database "{crew.db.name}" set synchronous_commit = on', role="superuser")
+    connection = await connect_async(crew.db.url())
+    async with connection:
+        async with connection.transaction():
+            assert [job.id for job in await run_async(connection, call)] == [job_id]
+            assert await _shown(connection) == "off"
+        assert await _shown(connection) == "on"
+
+
+async def _shown(connection: psycopg.AsyncConnection) -> str:
+    cursor = await connection.execute("show synchronous_commit")
+    row = await cursor.fetchone()
+    return str(row[0]) if row else ""
 
 
 def _waits(db: Database, pid: int) -> bool:

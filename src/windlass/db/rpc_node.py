@@ -42,8 +42,9 @@ def undurable(call: Call[T]) -> Call[T]:
     """The same call, whose commit does not wait for the disk.
 
     For claims only.  A claim that a crash of the server undoes merely returns its jobs, and every later
-    word about them is durable and carries the claim before it to the disk.  Set for the transaction, in
-    the same statement, so that it costs no round trip and stays on no pooled session.
+    word about them is durable and carries the claim before it to the disk.  But the next claim then gives
+    out the same lease version again, so this is not for handlers that fence their own writes by it.
+    Set for the transaction, in the same statement, so that it costs no round trip and stays on no session.
     """
     text = f"{call.text} cross join (select set_config('synchronous_commit', 'off', true)) as undurable"
     return Call(text, call.values, call.read)

@@ -69,6 +69,7 @@ class Claims:
         *,
         lease_seconds: float,
         poll_seconds: float,
+        durable: bool,
         demand: Callable[[], int],
         admit: Callable[[list[ClaimedJob], float], None],
         shed: Callable[[], None],
@@ -81,6 +82,7 @@ class Claims:
         self._kinds = kinds
         self._lease_seconds = lease_seconds
         self._poll_seconds = poll_seconds
+        self._durable = durable
         self._demand = demand
         self._admit = admit
         self._shed = shed
@@ -145,7 +147,7 @@ class Claims:
         number, since = self.asked, elapsed_clock()
         call = claim_jobs(self._node_id, self._queues, self._kinds, want, self._lease_seconds, wait=wait)
         try:
-            jobs = await self._link.run(undurable(call))
+            jobs = await self._link.run(call if self._durable else undurable(call))
         except WindlassError as error:
             await self._wait(self._outage.failed(error))
             return None

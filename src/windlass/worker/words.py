@@ -80,7 +80,7 @@ def word_for_value(job: ClaimedJob, value: Any, limits: Limits, now: Now) -> Wor
     if isinstance(value, Cancel):
         return Word(job, "fail", outcome="canceled", error=_error("Canceled", value.reason))
     if isinstance(value, Skip):
-        reason = json.dumps({"reason": value.reason}, ensure_ascii=False) if value.reason else None
+        reason = _json({"reason": value.reason}) if value.reason else None
         return Word(job, "complete", state="skipped", result=reason)
     try:
         return Word(job, "complete", result=encode_result(value, limits.result_bytes))
@@ -90,8 +90,7 @@ def word_for_value(job: ClaimedJob, value: Any, limits: Limits, now: Now) -> Wor
 
 def word_for_error(job: ClaimedJob, error: BaseException, limits: Limits) -> Word:
     """What an exception says: this attempt has failed."""
-    text = json.dumps(describe_exception(error, limits.error_bytes), ensure_ascii=False)
-    return Word(job, "fail", error=text, exception=error)
+    return Word(job, "fail", error=_json(describe_exception(error, limits.error_bytes)), exception=error)
 
 
 def word_for_stop(job: ClaimedJob, reason: StopReason) -> Word | None:
@@ -126,7 +125,11 @@ def word_for_rollback(word: Word) -> Word:
 
 
 def _error(kind: str, message: str) -> str:
-    return json.dumps({"type": kind, "message": storable_text(message, 4096)}, ensure_ascii=False)
+    return _json({"type": kind, "message": storable_text(message, 4096)})
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _snooze_seconds(value: Snooze, now: Now) -> float:

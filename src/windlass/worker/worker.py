@@ -197,6 +197,8 @@ class Worker:
             self._registry.kinds(),
             lease_seconds=self._lease_seconds,
             poll_seconds=self._poll_seconds,
+            # Who is given the lease version may fence by it: it must not be given out twice.
+            durable=any(definition.wants_context for definition in self._registry),
             demand=flow.demand,
             admit=flow.admit,
             shed=flow.shed,

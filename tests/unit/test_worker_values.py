@@ -1,0 +1,178 @@
+"""The small parts of a worker: how long it waits, how much it claims ahead, which leases it believes in."""
+
+import json
+import threading
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from windlass.db.link import Backoff
+from windlass.errors import InvalidInput, Unavailable
+from windlass.model import Cancel, ClaimedJob, RetryAfter, Skip, Snooze
+from windlass.telemetry import Signal, Telemetry
+from windlass.worker import claims, leases
+from windlass.worker.claims import MAX_AHEAD, Pace
+from windlass.worker.context import JobContext
+from windlass.worker.leases import Leases
+from windlass.worker.outage import Outage
+from windlass.worker.signals import Signals
+from windlass.worker.words import Limits, Word, word_for_crash, word_for_error, word_for_stop, word_for_value
+
+NOW = datetime(2030, 1, 1, tzinfo=UTC)
+
+
+def a_job(token: UUID | None = None) -> ClaimedJob:
+    return ClaimedJob(
+        uuid4(), uuid4(), "default", "kind", 0, {}, token or uuid4(), 1, 0, 5, NOW, "trace", None, NOW, None
+    )
+
+
+class Clock:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 1000.0
+        for module in (leases, claims):
+            monkeypatch.setattr(module, "elapsed_clock", lambda: self.now)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock(monkeypatch)
+
+
+def test_waits_grow_to_a_cap_and_begin_anew() -> None:
+    backoff = Backoff(first=1.0, cap=5.0)
+    for longest in (1.0, 2.0, 4.0, 5.0, 5.0):
+        assert longest / 2 <= backoff.next() <= longest
+    backoff.reset()
+    assert backoff.next() <= 1.0
+
+
+def test_an_outage_is_told_once_and_its_end_too() -> None:
+    heard: list[Signal] = []
+    outage = Outage("claiming", Signals(Telemetry([heard.append]), "w"))
+    outage.over()
+    outage.failed(Unavailable("gone"))
+    outage.failed(Unavailable("gone"))
+    outage.failed(InvalidInput("other"))
+    outage.over()
+    outage.over()
+    assert [signal.name for signal in heard] == [
+        "database.unavailable",
+        "database.unavailable",
+        "database.back",
+    ]
+    assert [signal.fields["code"] for signal in heard[:2]] == ["unavailable", "invalid_input"]
+    assert {signal.fields["worker_id"] for signal in heard} == {"w"}
+
+
+def test_slow_jobs_are_not_claimed_ahead(clock: Clock) -> None:
+    pace = Pace()
+    for _ in range(10):
+        clock.now += 1.0
+        pace.note()
+        assert pace.ahead() == 0
+
+
+def test_quick_jobs_are_claimed_ahead_within_bounds(clock: Clock) -> None:
+    pace = Pace()
+    for _ in range(100):
+        clock.now += 0.02
+        for _ in range(40):
+            pace.note()
+        pace.ahead()
+    assert 190 <= pace.ahead() <= 200, "a tenth of a second's worth of 2000 a second"
+    clock.now += 0.02
+    for _ in range(10**6):
+        pace.note()
+    assert pace.ahead() == MAX_AHEAD
+    clock.now += 5.0
+    assert pace.ahead() == 0 or pace.rate() < 100
+
+
+def test_a_lease_is_believed_in_from_before_it_was_asked_for(clock: Clock) -> None:
+    held, token = Leases(10.0), uuid4()
+    held.hold([a_job(token), a_job(token)], since=clock.now - 4)
+    clock.now += 5.9
+    lease = held.get(token)
+    assert lease is not None
+    assert lease.now() == NOW - timedelta(seconds=10) + timedelta(seconds=9.9)
+    held.renewed([token], since=clock.now)
+    clock.now += 9.9
+    assert held.get(token) is not None
+    assert held.expired() == []
+    clock.now += 0.2
+    assert held.get(token) is None
+    assert held.expired() == [token]
+
+
+def test_a_lease_is_let_go_with_its_last_job(clock: Clock) -> None:
+    held, token, other = Leases(10.0), uuid4(), uuid4()
+    held.hold([a_job(token), a_job(token), a_job(other)], since=clock.now)
+    held.let_go(token)
+    assert set(held.tokens()) == {token, other}
+    held.let_go(token)
+    held.let_go(token)
+    assert held.tokens() == [other]
+    held.lose([other])
+    held.renewed([other], clock.now)
+    assert len(held) == 0
+
+
+def value(what: Any) -> Word:
+    return word_for_value(a_job(), what, Limits(), lambda: NOW)
+
+
+def test_words_for_values() -> None:
+    assert value(None).result is None
+    assert (value(7).verb, value(7).result, value(7).state) == ("complete", "7", "succeeded")
+    assert (value(Skip()).state, value(Skip()).result) == ("skipped", None)
+    assert (value(Cancel("no")).verb, value(Cancel("no")).outcome) == ("fail", "canceled")
+    assert (value(RetryAfter(5)).verb, value(RetryAfter(5)).delay) == ("fail", 5.0)
+    assert value(Snooze(5)).delay == 5.0
+    assert value(Snooze(until=NOW + timedelta(minutes=1))).delay == 60.0
+    assert value(Snooze(until=NOW - timedelta(days=1))).delay == 0.0
+    assert value(Snooze(until=NOW + timedelta(days=36_500))).delay == 10 * 365 * 86_400.0
+    bad = value({1: 2})
+    assert (bad.verb, json.loads(bad.error or "")["type"]) == ("fail", "windlass.errors.InvalidInput")
+
+
+def test_words_for_other_ends() -> None:
+    job = a_job()
+    assert word_for_stop(job, "lease_lost") is None
+    assert [getattr(word_for_stop(job, reason), "verb", None) for reason in ("shutdown", "timed_out")] == [
+        "release",
+        "fail",
+    ]
+    canceled = word_for_stop(job, "cancel_requested")
+    assert canceled is not None
+    assert canceled.outcome == "canceled"
+    assert "signal 11" in (word_for_crash(job, -11).error or "")
+    long = word_for_error(job, ValueError("x" * 10**6), Limits(error_bytes=2000))
+    assert len((long.error or "").encode()) <= 2000
+
+
+def test_a_context_adds_up_costs_and_refuses_nonsense() -> None:
+    context = JobContext(a_job(), "w")
+    assert context.cost_cents is None
+    context.cost(3)
+    context.cost(0)
+    assert context.cost_cents == 3
+    for bad in (-1, 1.5, True, 2**63):
+        with pytest.raises(InvalidInput):
+            context.cost(bad)  # type: ignore[arg-type]
+
+
+async def test_a_context_tells_loops_and_threads_why_to_stop() -> None:
+    context = JobContext(a_job(), "w")
+    assert not context.wait_canceled(0)
+    heard: list[bool] = []
+    thread = threading.Thread(target=lambda: heard.append(context.wait_canceled(30)))
+    thread.start()
+    context.tell_stop("timed_out")
+    context.tell_stop("shutdown")
+    thread.join()
+    assert heard == [True]
+    assert await context.canceled() == "timed_out", "the first reason stays"
+    assert (context.should_stop, context.cancel_requested) == (True, False)
