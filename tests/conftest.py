@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 
 import pytest
+
 from tests.support import Clock, Database, Server, Servers, providers_by_major
 
 _VERSIONS = pytest.StashKey[list[int]]()

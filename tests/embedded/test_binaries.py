@@ -7,8 +7,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from tests.embedded.stage import answers
 
+from tests.embedded.stage import answers
 from windlass.db.embedded import EmbeddedServer, Provider, binaries, find_providers, providers
 from windlass.db.embedded.account import server_account
 from windlass.db.embedded.binaries import reachable_bin_dir

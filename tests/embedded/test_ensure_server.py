@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from tests.embedded.stage import answers, is_gone
 
+from tests.embedded.stage import answers, is_gone
 from windlass.db.embedded import EmbeddedServer, ensure_server
 from windlass.errors import InvalidInput, Unavailable
 

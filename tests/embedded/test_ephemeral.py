@@ -6,8 +6,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from tests.embedded.stage import Actor, answers, eventually
 
+from tests.embedded.stage import Actor, answers, eventually
 from windlass.db.embedded import EmbeddedServer
 from windlass.db.embedded.account import server_account
 from windlass.db.embedded.ephemeral import make_home, prefix, sweep

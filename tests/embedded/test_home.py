@@ -7,8 +7,8 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from tests.embedded.stage import Actor, all_gone, answers, eventually, users
 
+from tests.embedded.stage import Actor, all_gone, answers, eventually, users
 from windlass.db.embedded import EmbeddedServer, find_providers
 from windlass.db.embedded.home import LONGEST_SOCKET_PATH, SYSTEM_STATE, Home, default_data_dir
 from windlass.errors import InvalidInput

@@ -8,8 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 import asyncpg
 import psycopg
 import pytest
-from tests.embedded.stage import answers, eventually
 
+from tests.embedded.stage import answers, eventually
 from windlass.db.embedded import EmbeddedServer, find_providers
 from windlass.errors import InvalidInput
 

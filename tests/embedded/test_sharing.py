@@ -6,8 +6,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from tests.embedded.stage import Actor, all_gone, answers, eventually, read_rows, users, write_row
 
+from tests.embedded.stage import Actor, all_gone, answers, eventually, read_rows, users, write_row
 from windlass.db.embedded import EmbeddedServer
 from windlass.db.embedded.postmaster import Answer, ask
 from windlass.errors import InvalidInput, Unavailable

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+
 from tests.embedded.stage import (
     Actor,
     all_gone,
@@ -19,7 +20,6 @@ from tests.embedded.stage import (
     users,
     write_row,
 )
-
 from windlass.db.embedded import EmbeddedServer
 from windlass.db.embedded.account import server_account
 from windlass.db.embedded.locks import is_held

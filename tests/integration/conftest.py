@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+
 from tests.integration.shop import Shop
 from tests.support import Database
 

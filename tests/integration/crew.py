@@ -8,7 +8,6 @@ from typing import Any
 from uuid import UUID
 
 from tests.support import Database
-
 from windlass.worker.registry import JobDefinition, Registry
 from windlass.worker.worker import Worker
 

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from pydantic import BaseModel, PositiveInt
-from tests.support import Database
 
+from tests.support import Database
 from windlass import NewJob, Windlass
 from windlass.db.call import Call
 from windlass.settings import Settings

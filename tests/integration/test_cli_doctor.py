@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.chaos.test_pooler import PROGRAM, pooled_url
 from tests.integration.command import Answer, Command
 from tests.support import Clock, Database

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from tests.integration.command import Command
 from tests.support import Database
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from tests.integration.command import APPLICATION, Command, eventually
 from tests.support import Database
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import psycopg
 import pytest
-from tests.integration.shop import LATER, Parcel, Shop
-from tests.support import Clock
 
 import windlass.client.carriers
 import windlass.client.enqueue
+from tests.integration.shop import LATER, Parcel, Shop
+from tests.support import Clock
 from windlass import IdempotencyConflict, InvalidInput, JobState, NewJob, NotFound, RetryPolicy, Windlass
 from windlass.db.database import AsyncDatabase
 from windlass.model import ClaimedJob, uuid7

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.integration.shop import Shop
 
 import windlass
+from tests.integration.shop import Shop
 from windlass import InvalidInput, Unavailable, Windlass
 from windlass.db.embedded import EmbeddedServer
 from windlass.db.embedded.bootstrap import OWNER

@@ -3,8 +3,8 @@
 from uuid import UUID
 
 import pytest
-from tests.integration.shop import LATER, Shop
 
+from tests.integration.shop import LATER, Shop
 from windlass import InvalidInput, NotFound
 from windlass.client import SyncClient
 from windlass.settings import Settings

@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 from pydantic import BaseModel
+
 from tests.integration.shop import LATER, Shop
 from tests.support import Clock
-
 from windlass import InvalidInput, InvalidTransition, JobFailed, JobState, NotFound, Skip, WaitTimeout
 from windlass.model import Outcome
 

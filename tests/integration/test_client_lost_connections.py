@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+
 from tests.integration.proxy import Proxy
 from tests.integration.shop import Shop
-
 from windlass import JobState, NewJob, NotFound, Unavailable
 from windlass.client import AsyncClient, SyncClient
 from windlass.settings import Settings

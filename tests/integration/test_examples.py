@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from tests.support import Database
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -10,8 +10,8 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
-from tests.support import Database
 
+from tests.support import Database
 from windlass import InvalidInput, RetryPolicy, Snooze, Windlass, WindlassError
 from windlass.client import AsyncClient
 from windlass.db.rpc import claim_jobs

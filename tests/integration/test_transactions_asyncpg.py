@@ -6,8 +6,8 @@ from typing import Any
 import asyncpg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
-from tests.integration.shop import LATER, SIGNS, SIGNS_ANSWER, Parcel, Shop
 
+from tests.integration.shop import LATER, SIGNS, SIGNS_ANSWER, Parcel, Shop
 from windlass import IdempotencyConflict, InvalidInput, NotFound
 from windlass.db.foreign import run_foreign_async
 

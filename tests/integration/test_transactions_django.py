@@ -11,8 +11,8 @@ from django.conf import settings
 from django.db import InternalError, connections, transaction
 from django.utils.connection import ConnectionProxy
 from psycopg.conninfo import conninfo_to_dict
-from tests.integration.shop import LATER, SIGNS, SIGNS_ANSWER, Parcel, Shop
 
+from tests.integration.shop import LATER, SIGNS, SIGNS_ANSWER, Parcel, Shop
 from windlass import IdempotencyConflict, InvalidInput, NotFound
 from windlass.db.foreign import run_foreign
 

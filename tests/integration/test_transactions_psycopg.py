@@ -5,8 +5,8 @@ import pytest
 from psycopg import AsyncConnection, Connection
 from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
-from tests.integration.shop import LATER, SIGNS, SIGNS_ANSWER, Parcel, Shop
 
+from tests.integration.shop import LATER, SIGNS, SIGNS_ANSWER, Parcel, Shop
 from windlass import IdempotencyConflict, InvalidInput, NotFound, Unavailable
 from windlass.db.foreign import run_foreign
 

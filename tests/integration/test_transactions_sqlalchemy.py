@@ -9,8 +9,8 @@ from sqlalchemy import Engine, create_engine, text
 from sqlalchemy.exc import InternalError, PendingRollbackError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession, create_async_engine
 from sqlalchemy.orm import Session, scoped_session, sessionmaker
-from tests.integration.shop import LATER, SIGNS, SIGNS_ANSWER, Parcel, Shop
 
+from tests.integration.shop import LATER, SIGNS, SIGNS_ANSWER, Parcel, Shop
 from windlass import IdempotencyConflict, InvalidInput, NotFound
 from windlass.db.foreign import run_foreign, run_foreign_async
 

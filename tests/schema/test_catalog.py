@@ -3,9 +3,9 @@
 import re
 
 import pytest
+
 from tests.schema.snapshot import snapshot
 from tests.support import Database, Server
-
 from windlass.db.migrate import migrate
 from windlass.db.sqlfiles import GROUP_ROLES, load
 
@@ -52,7 +52,8 @@ def test_every_view_and_table_of_the_code_schema_is_a_view_with_a_comment(db: Da
     assert [row for row in relations if row[1:] != ("v", True)] == []
 
 
-# Called for every row, so they must be inlined, and a function with a setting is not: all their names are qualified.
+# Called for every row, so they must be inlined, and a function with a setting is not.  All their names are
+# qualified instead.
 INLINED = ["windlass_data.clock", "windlass_data.new_id"]
 
 
@@ -63,7 +64,7 @@ def test_every_routine_pins_its_search_path(db: Database) -> None:
 
 def test_what_is_inlined_qualifies_its_names(db: Database) -> None:
     for (body,) in rows(db, f"select prosrc from ({ROUTINES}) p where name = any (%s)", INLINED):
-        words = set(re.findall(r"[a-z_0-9.]+(?=\()", body)) - {"operator"}
+        words = set(re.findall(r"[a-z_0-9.]+(?=\()", str(body))) - {"operator"}
         assert words
         assert all(word.startswith("pg_catalog.") for word in words)
 

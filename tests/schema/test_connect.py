@@ -2,8 +2,8 @@
 
 import psycopg
 import pytest
-from tests.support import Database
 
+from tests.support import Database
 from windlass.db.connect import (
     connect,
     connect_async,

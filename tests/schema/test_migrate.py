@@ -6,10 +6,10 @@ from typing import Any
 import psycopg
 import pytest
 from psycopg.rows import dict_row
+
 from tests.schema.sample import APART, CODE, MIGRATIONS, write_sample
 from tests.schema.snapshot import snapshot
 from tests.support import Database, Server
-
 from windlass.db.migrate import MigrationReport, migrate
 from windlass.db.script import LOCK_KEY
 from windlass.errors import InvalidInput, SchemaMismatch, Unavailable, WindlassError

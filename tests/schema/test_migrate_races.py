@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+
 from tests.schema.sample import APART, MIGRATIONS, write_sample
 from tests.support import Database
-
 from windlass.db.migrate import MigrationReport, migrate
 from windlass.db.script import LOCK_KEY
 from windlass.errors import Unavailable

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import psycopg
 import pytest
+
 from tests.schema.sample import APART, CODE, MIGRATIONS, write_sample
 from tests.support import Database, Server
-
 from windlass.db.migrate import check_schema, check_schema_async, migrate
 from windlass.errors import Forbidden, SchemaMismatch
 

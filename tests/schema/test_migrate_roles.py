@@ -5,10 +5,10 @@ from pathlib import Path
 
 import psycopg
 import pytest
+
 from tests.schema.sample import MIGRATIONS, write_sample
 from tests.schema.snapshot import snapshot
 from tests.support import providers_by_major
-
 from windlass.db.embedded import EmbeddedServer
 from windlass.db.migrate import ROLES, migrate
 from windlass.errors import Forbidden

@@ -4,10 +4,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from tests.schema.sample import APART, MIGRATIONS, write_sample
 from tests.schema.snapshot import snapshot
 from tests.support import Database, Server
-
 from windlass.db.migrate import MigrationReport, migrate, render_sql
 from windlass.errors import InvalidInput
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from tests.schema.sample import APART, CODE, MIGRATIONS, write_sample
 
+from tests.schema.sample import APART, CODE, MIGRATIONS, write_sample
 from windlass.db.sqlfiles import load
 from windlass.errors import InvalidInput
 

@@ -81,7 +81,7 @@ def fill(db: Database, counts: dict[str, int]) -> None:
 
 @dataclass(frozen=True)
 class Cost:
-    """What one call touched: pages in all, and tables that were read from end to end."""
+    """What one call touched: pages in all, and the big tables that it read from end to end."""
 
     pages: int
     scanned: frozenset[str]
@@ -96,13 +96,13 @@ def measure(conn: Connection[Any], query: str, *parameters: Any) -> Cost:
     (plan,) = json.loads(row[0]) if isinstance(row[0], str) else row[0]
     pages = plan["Plan"]["Shared Hit Blocks"] + plan["Plan"]["Shared Read Blocks"]
     after = _scans(conn)
-    return Cost(pages, frozenset(name for name, n in after.items() if n > before.get(name, 0)))
+    return Cost(pages, frozenset(name for name, n in after.items() if n > before.get(name, 0) + 1000))
 
 
 def _scans(conn: Connection[Any]) -> dict[str, int]:
-    """Sequential scans of this transaction so far, by table; partitions under their parent's name."""
+    """Rows that sequential scans of this transaction read so far; partitions under their parent's name."""
     rows = conn.execute(
-        "select coalesce(p.relname, s.relname) as name, sum(s.seq_scan) as n "
+        "select coalesce(p.relname, s.relname) as name, sum(s.seq_tup_read) as n "
         "from pg_stat_xact_all_tables as s "
         "left join pg_inherits as i on i.inhrelid = s.relid left join pg_class as p on p.oid = i.inhparent "
         "where s.schemaname = 'windlass_data' group by 1"

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+
 from tests.support import Clock, Database
 
 

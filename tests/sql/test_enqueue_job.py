@@ -244,7 +244,9 @@ def test_the_callers_own_id_makes_a_repeat_harmless(db: Database, jobs: Session)
     assert_whole(db)
 
 
-@pytest.mark.parametrize("text", ["00000000-0000-0000-0000-000000000000", "f" * 32, "48d47162-6d2d-4fc7-81f1-60e380b55bf4"])
+@pytest.mark.parametrize(
+    "text", ["00000000-0000-0000-0000-000000000000", "f" * 32, "48d47162-6d2d-4fc7-81f1-60e380b55bf4"]
+)
 def test_an_id_of_any_making_lives_its_life(db: Database, jobs: Session, text: str) -> None:
     mine = UUID(text)
     assert jobs.enqueue(id=mine) == mine

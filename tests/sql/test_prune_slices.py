@@ -176,6 +176,21 @@ def test_dropping_a_large_day_costs_no_more_than_a_small_one(db: Database, past:
     assert past.listed() == set(kept)
 
 
+@pytest.mark.parametrize("table", ["rest", "day"])
+def test_a_slice_reads_no_more_than_it_takes(db: Database, past: Past, table: str) -> None:
+    if table == "day":
+        past.make(40)
+        table = past.day(40).strftime("%Y%m%d")
+        for _ in range(6):
+            past.enqueue(40)
+    past.end(40)
+    pages = fill(past, 20_000, "succeeded", table=table)
+    assert past.prune(limit=5).removed == 5
+    touched, answer = pages_read(past, 5)
+    assert answer.removed == 5
+    assert touched < pages / 2
+
+
 def test_jobs_kept_in_the_rest_are_not_read_again_and_again(db: Database, past: Past) -> None:
     touched, pages = [], 0
     for size in (100, 100, 20_000):

@@ -134,7 +134,7 @@ def test_words_for_values() -> None:
     assert value(Snooze(until=NOW + timedelta(minutes=1))).delay == 60.0
     assert value(Snooze(until=NOW - timedelta(days=1))).delay == 0.0
     assert value(Snooze(until=NOW + timedelta(days=36_500))).delay == 10 * 365 * 86_400.0
-    bad = value({1: 2})
+    bad = value(object())
     assert (bad.verb, json.loads(bad.error or "")["type"]) == ("fail", "windlass.errors.InvalidInput")
 
 

@@ -109,7 +109,7 @@ class Windlass:
 
     @contextmanager
     def at(self, database_url: str) -> Iterator[Self]:
-        """Use another database within the block; the other settings stay, but for those that lead elsewhere."""
+        """Use another database within the block; other settings stay, but for those that lead elsewhere."""
         before = self._settings, self._client, self._sync
         elsewhere = {"database_url": database_url, "listen_url": None, "pooler": "none"}
         self._settings, self._client, self._sync = self.settings.model_copy(update=elsewhere), None, None

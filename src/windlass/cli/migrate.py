@@ -77,7 +77,9 @@ def _migrate(database_url: str | None, *, as_json: bool) -> None:
     from windlass.db.migrate import migrate as bring_up
 
     settings = read_settings(database_url)
-    with ensure_server(settings.database_url, data_dir=settings.data_dir, bin_dir=settings.pg_bin) as database:
+    with ensure_server(
+        settings.database_url, data_dir=settings.data_dir, bin_dir=settings.pg_bin
+    ) as database:
         data_dir = None if database.server is None else database.server.data_dir
         if data_dir is not None and not as_json:
             note(f"the embedded server in {data_dir}")

@@ -6,7 +6,7 @@ repeated here: whether that is safe is for the caller to know.
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar, Unpack
 
 from psycopg import AsyncConnection, AsyncRawCursor, Connection, RawCursor
 from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolClosed, PoolTimeout
@@ -18,6 +18,33 @@ from windlass.errors import Unavailable
 __all__ = ["AsyncDatabase", "SyncDatabase", "run", "run_async"]
 
 T = TypeVar("T")
+
+
+class PoolOptions(TypedDict, total=False):
+    """What may be said about a pool; it opens connections as they are needed, and none before."""
+
+    pooler: Pooler
+    application_name: str
+    max_size: int
+    timeout: float
+
+
+def _pool_arguments(
+    url: str,
+    pooler: Pooler = "none",
+    application_name: str = "windlass",
+    max_size: int = 4,
+    timeout: float = 30.0,
+) -> dict[str, Any]:
+    parameters = connection_parameters(url, application_name=application_name)
+    return {
+        "kwargs": {**parameters, **driver_options(pooler)},
+        "min_size": 0,
+        "max_size": max_size,
+        "timeout": timeout,
+        "name": application_name,
+        "open": False,
+    }
 
 
 async def run_async(connection: AsyncConnection[Any], call: Call[T]) -> T:
@@ -39,23 +66,9 @@ def run(connection: Connection[Any], call: Call[T]) -> T:
 class AsyncDatabase:
     """A pool on the running event loop; use as `async with`."""
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        pooler: Pooler = "none",
-        application_name: str = "windlass",
-        max_size: int = 4,
-        timeout: float = 30.0,
-    ) -> None:
-        parameters: dict[str, Any] = {**connection_parameters(url, application_name=application_name)}
+    def __init__(self, url: str, **options: Unpack[PoolOptions]) -> None:
         self._pool: AsyncConnectionPool[AsyncConnection[Any]] = AsyncConnectionPool(
-            kwargs={**parameters, **driver_options(pooler)},
-            min_size=0,
-            max_size=max_size,
-            timeout=timeout,
-            name=application_name,
-            open=False,
+            **_pool_arguments(url, **options)
         )
 
     async def open(self) -> None:
@@ -86,24 +99,8 @@ class AsyncDatabase:
 class SyncDatabase:
     """The same pool for threads; use as `with`."""
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        pooler: Pooler = "none",
-        application_name: str = "windlass",
-        max_size: int = 4,
-        timeout: float = 30.0,
-    ) -> None:
-        parameters: dict[str, Any] = {**connection_parameters(url, application_name=application_name)}
-        self._pool: ConnectionPool[Connection[Any]] = ConnectionPool(
-            kwargs={**parameters, **driver_options(pooler)},
-            min_size=0,
-            max_size=max_size,
-            timeout=timeout,
-            name=application_name,
-            open=False,
-        )
+    def __init__(self, url: str, **options: Unpack[PoolOptions]) -> None:
+        self._pool: ConnectionPool[Connection[Any]] = ConnectionPool(**_pool_arguments(url, **options))
 
     def open(self) -> None:
         self._pool.open()

@@ -54,8 +54,8 @@ class Heard(NamedTuple):
 
 
 _CLAIM = (
-    "select job_id, tenant_id, queue, kind, priority, payload, token, version, counted, max_attempts, expires_at,"
-    " trace_id, correlation_id, created_at, timeout_ms / 1000.0::float8"
+    "select job_id, tenant_id, queue, kind, priority, payload, token, version, counted, max_attempts,"
+    " expires_at, trace_id, correlation_id, created_at, timeout_ms / 1000.0::float8"
     " from windlass.claim_jobs($1::uuid, $2::text[], $3::text[], $4::int, $5::float8, $6::boolean)"
 )
 
