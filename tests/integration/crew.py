@@ -75,6 +75,13 @@ class Crew:
         count = self.db.fetch_value("select count(*) from windlass_data.lease", role="superuser")
         return int(count)
 
+    def expire_leases(self) -> int:
+        """Let every lease run out and be recovered, before anybody can renew it; how many jobs that were."""
+        connection = self.db.connection("superuser")
+        with connection.transaction():
+            connection.execute("update windlass_data.lease set expires_at = 'epoch'")
+            return len(connection.execute("select * from windlass.expire_leases()").fetchall())
+
     def count(self, state: str) -> int:
         """How many jobs are in that state, by their last attempts."""
         text = "select count(distinct job_id) from windlass_data.attempt where ends = %s"
