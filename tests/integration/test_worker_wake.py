@@ -5,7 +5,7 @@ import os
 import signal
 import time
 from functools import partial
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -50,13 +50,13 @@ async def test_a_job_committed_between_claim_and_wait_is_not_missed(crew: Crew) 
         await until(lambda: worker.counts.succeeded == 200, "all are found")
 
 
-async def test_notices_of_other_queues_wake_nobody(crew: Crew) -> None:
-    async with crew.worker(poll_seconds=NEVER, queues=["mine"]) as worker:
+async def test_notices_for_other_nodes_wake_nobody(crew: Crew) -> None:
+    async with crew.worker(poll_seconds=NEVER) as worker:
         await until(lambda: worker.resting, "it waits for a notice")
-        crew.db.execute("select pg_notify('windlass', 'other')")
         seen = worker.claims_made
-        crew.db.execute("select pg_notify('windlass', 'mine')")
-        await until(lambda: worker.claims_made > seen, "its own queue wakes it")
+        crew.db.execute("select pg_notify('windlass', %s)", str(uuid4()))
+        crew.db.execute("select pg_notify('windlass', %s)", str(worker.node_id))
+        await until(lambda: worker.claims_made > seen, "its own notice wakes it")
         assert worker.claims_made == seen + 1
 
 

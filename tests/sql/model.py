@@ -1,7 +1,7 @@
 """The life of a job in plain Python: what the database must do, in the fewest words that say it."""
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -77,8 +77,10 @@ class Model:
 
     # Claim
 
-    def promote(self) -> None:
-        due = [job for job in self.of("queued") if job.seq is None and job.run_at <= self.now]
+    def promote(self, kinds: Iterable[str]) -> None:
+        """Put the jobs of these kinds that are due into line."""
+        waiting = [job for job in self.of("queued") if job.seq is None and job.kind in kinds]
+        due = [job for job in waiting if job.run_at <= self.now]
         for job in sorted(due, key=lambda job: (job.run_at, job.id)):
             job.seq = next(self._places)
 
@@ -131,9 +133,13 @@ class Model:
     def holds(self, token: UUID) -> bool:
         return any(job.token == token for job in self.jobs.values())
 
-    def overdue(self) -> Iterator[ModelJob]:
-        """The running jobs whose lease is over."""
-        return (job for job in self.of("running") if job.token and self.leases[job.token] < self.now)
+    def expire(self) -> list[ModelJob]:
+        """Recover the running jobs whose lease is over, in the order in which they were enqueued."""
+        overdue = [job for job in self.of("running") if job.token and self.leases[job.token] < self.now]
+        overdue.sort(key=lambda job: job.id)
+        for job in overdue:
+            self.end(job, "crashed", error="LeaseExpired")
+        return overdue
 
     # Operators
 
@@ -149,4 +155,27 @@ class Model:
     def redrive(self, job: ModelJob) -> None:
         if job.state != "dead":
             raise Refused("WL004")
+        if job.key is not None:
+            holder = self._keys[job.tenant, job.kind, job.key]
+            if holder.state not in TERMINAL:
+                raise Refused("WL002")
+            self._keys[job.tenant, job.kind, job.key] = job
         job.state, job.counted, job.seq = "queued", 0, next(self._places)
+
+
+def check(row: Any, job: ModelJob, model: Model) -> None:
+    """A row of get_job says what the model says."""
+    assert (row.state, row.version, row.payload) == (job.state, job.version, job.payload), job
+    assert (row.priority, row.max_attempts, row.cost_cents) == (job.priority, job.max_attempts, job.cost), job
+    assert row.cancel_requested == job.cancel_requested, job
+    if job.state in ("succeeded", "skipped"):
+        assert row.result == job.result
+    if job.state in ("queued", "running"):
+        assert row.counted == job.counted, job
+    if job.state == "queued" and job.seq is None:
+        assert row.run_at == job.run_at, job
+    if job.state == "running":
+        assert row.lease_expires_at == model.leases[job.token], job  # type: ignore[index]
+    if job.state == "dead":
+        assert job.counted == job.max_attempts
+        assert row.error.get("type", row.error) == job.error, job

@@ -187,7 +187,7 @@ def test_tenants_of_a_fair_queue_share_every_claim(db: Database, jobs: Session, 
 
 
 def test_tenants_of_a_strict_queue_stand_in_one_line(db: Database, jobs: Session, other: Session) -> None:
-    db.execute("update windlass_data.queue set mode = 'strict'", role="superuser")
+    db.execute("select windlass.set_queue('default', 'strict')")
     order = [
         jobs.enqueue(priority=2),
         other.enqueue(priority=2),
@@ -241,7 +241,9 @@ def test_a_rolled_back_claim_leaves_the_job_where_it_was(db: Database, jobs: Ses
     assert [(row.job_id, row.version) for row in jobs.claim(2)] == [(first, 1), (second, 1)]
 
 
-def test_a_waiting_node_is_told_of_new_work_until_a_full_claim(db: Database, jobs: Session) -> None:
+def test_a_node_that_found_nothing_is_told_of_new_work_until_it_finds_some(
+    db: Database, jobs: Session
+) -> None:
     listener = db.connect()
     listener.execute("listen windlass")
 
@@ -251,9 +253,13 @@ def test_a_waiting_node_is_told_of_new_work_until_a_full_claim(db: Database, job
     jobs.enqueue()
     assert notices() == [], "nobody waits, so no notice is sent"
     assert len(jobs.claim(2, wait=True)) == 1
+    jobs.enqueue()
+    assert notices() == [], "it found work, and looks again by itself"
+    assert len(jobs.claim(2, wait=True)) == 1
+    assert jobs.claim(2, wait=True) == []
     jobs.enqueue_many([{"kind": "mail", "payload": n} for n in range(5)])
-    assert notices() == ["default"]
-    assert len(jobs.claim(5, wait=True)) == 5
+    assert notices() == [str(jobs.node)], "the notice names the node, and no queue to whoever listens"
+    assert len(jobs.claim(3, wait=True)) == 3
     jobs.enqueue()
     assert notices() == []
 
@@ -286,3 +292,43 @@ def test_eight_sessions_never_get_one_job_twice(db: Database, jobs: Session) -> 
     assert len(everything) == len(set(everything)) == 2000
     assert all(row.version == 1 for rows in got for row in rows)
     assert_whole(db)
+
+
+def test_rows_that_somebody_holds_do_not_hold_up_those_behind_them(db: Database, jobs: Session) -> None:
+    order = [jobs.enqueue() for _ in range(60)]
+    holder = Session(db.connect(autocommit=False))
+    for job_id in order[:20]:
+        holder.cancel(job_id)
+    assert ids(jobs.claim(1)) == order[20:21]
+    assert ids(jobs.claim(10)) == order[21:31]
+    holder.conn.rollback()
+    assert ids(jobs.claim(20)) == order[:20]
+    assert_whole(db)
+
+
+def test_a_claim_is_full_while_some_tenant_has_work(db: Database, jobs: Session, other: Session) -> None:
+    other.enqueue()
+    for _ in range(30):
+        jobs.enqueue()
+    assert len(jobs.claim(20)) == 20
+
+
+def test_jobs_that_fell_due_do_not_wait_for_another_tenants(
+    db: Database, jobs: Session, other: Session, clock: Clock
+) -> None:
+    start = clock.freeze()
+    for n in range(300):
+        jobs.enqueue("flood", run_at=start + timedelta(seconds=n % 10))
+    late = other.enqueue(run_at=start + timedelta(seconds=20))
+    clock.freeze(start + timedelta(seconds=30))
+    assert late in ids(jobs.claim(2))
+    assert_whole(db)
+
+
+def test_one_tenants_new_queue_holds_up_no_other_tenant(db: Database, jobs: Session, other: Session) -> None:
+    first = Session(db.connect(autocommit=False))
+    first.enqueue(queue="brand-new")
+    second = Session(db.connect(), tenant=other.tenant)
+    second.conn.execute("set statement_timeout = '5s'")
+    assert second.enqueue(queue="brand-new")
+    first.conn.rollback()

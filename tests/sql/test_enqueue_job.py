@@ -26,7 +26,8 @@ def test_a_job_is_queued_with_its_defaults(db: Database, jobs: Session, clock: C
     assert (job.payload, job.version, job.counted, job.max_attempts) == ({"to": "ada"}, 0, 0, 5)
     assert (job.created_at, job.run_at, job.started_at, job.finished_at) == (now, now, None, None)
     assert (job.result, job.error, job.retry, job.timeout_ms, job.idempotency_key) == (None,) * 5
-    assert (job.trace_id, job.correlation_id, job.node_id, job.ended_reason) == (None,) * 4
+    assert (job.correlation_id, job.node_id, job.ended_reason) == (None,) * 3
+    assert job.trace_id == row.job_id.hex, "a job without a trace id is its own trace"
     assert (job.cost_cents, job.cancel_requested) == (0, False)
     assert_whole(db)
 

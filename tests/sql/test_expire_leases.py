@@ -1,11 +1,12 @@
 """expire_leases: what a dead worker held is recovered, job by job."""
 
 from typing import Any
+from uuid import UUID, uuid4
 
 import pytest
 
 from tests.sql.steps import Session, refused
-from tests.sql.whole import assert_whole, nothing_changed
+from tests.sql.whole import assert_whole, lapse, nothing_changed
 from tests.support import Clock, Database
 
 pytestmark = pytest.mark.every_version
@@ -46,6 +47,18 @@ def test_only_the_unreported_jobs_of_a_lease_are_moved(db: Database, jobs: Sessi
     assert_whole(db)
 
 
+def test_a_job_that_two_expired_leases_name_is_moved_once(db: Database, jobs: Session) -> None:
+    """It left the first lease, which lives on for its other job, and runs under the second."""
+    jobs.enqueue()
+    jobs.enqueue()
+    twice, once = jobs.claim(2)
+    jobs.fail(twice, delays=[0])
+    assert jobs.claim_one().job_id == twice.job_id
+    lapse(db)
+    assert sorted(jobs.expire()) == sorted([(twice.job_id, "queued"), (once.job_id, "queued")])
+    assert_whole(db)
+
+
 def test_a_limit_bounds_the_leases_of_one_call(db: Database, jobs: Session, clock: Clock) -> None:
     for n in range(5):
         jobs.enqueue(f"k{n}")
@@ -62,6 +75,17 @@ def test_the_longest_overdue_come_first(db: Database, jobs: Session, clock: Cloc
     clock.advance(60)
     payloads = [jobs.get(jobs.expire(1)[0][0]).payload for _ in range(3)]
     assert payloads == [10, 20, 30]
+
+
+def test_recovered_jobs_line_up_in_the_order_in_which_they_were_enqueued(
+    db: Database, jobs: Session, clock: Clock
+) -> None:
+    made = [jobs.enqueue(f"k{n % 3}", id=UUID(int=n)) for n in range(1, 10)]
+    Session(jobs.conn, node=uuid4()).claim(4, lease=20)
+    jobs.claim(9, lease=10)
+    clock.advance(21)
+    assert [job_id for job_id, _ in jobs.expire()] == made
+    assert [row.job_id for row in jobs.claim(9)] == made
 
 
 def test_bad_input_is_refused(db: Database, jobs: Session, clock: Clock) -> None:

@@ -4,8 +4,8 @@ from uuid import UUID
 
 import pytest
 
-from tests.sql.operate import bind, call
-from tests.sql.steps import NODE, OTHER_TENANT, Session
+from tests.sql.operate import bind, call, call_value
+from tests.sql.steps import NODE, OTHER_TENANT, Session, refused
 from tests.support import Clock, Database
 
 pytestmark = pytest.mark.every_version
@@ -35,5 +35,16 @@ def test_the_jobs_that_each_is_running(db: Database, jobs: Session, other: Sessi
     assert {row.name: row.running for row in call(db, "list_nodes")} == {"one": 3, "two": 1}
     jobs.complete(next(held for held in first if held.kind == "a"))
     assert {row.name: row.running for row in call(db, "list_nodes")} == {"one": 2, "two": 1}
+
+
+def test_a_bound_role_knows_its_own_nodes_only(db: Database, jobs: Session, other: Session) -> None:
+    call(db, "heartbeat_node", node=NODE, name="theirs")
+    bind(db, "worker", OTHER_TENANT)
+    call(db, "heartbeat_node", node=SECOND, name="own", role="worker")
     bind(db, "reader", OTHER_TENANT)
-    assert {row.name: row.running for row in call(db, "list_nodes", role="reader")} == {"one": 1, "two": 0}
+    assert call(db, "list_nodes", role="reader") == []
+    assert call_value(db, "stop_node", node=NODE, role="worker") is False
+    with refused("WL005", "run by another role"):
+        call(db, "heartbeat_node", node=NODE, name="mine now", role="worker")
+    assert call_value(db, "stop_node", node=SECOND, role="worker") is True
+    assert [row.name for row in call(db, "list_nodes")] == ["theirs"]

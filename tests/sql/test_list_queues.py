@@ -17,6 +17,8 @@ def queues(db: Database, **arguments: Any) -> dict[str, Any]:
 
 
 def test_an_empty_queue(db: Database) -> None:
+    assert call(db, "list_queues") == []
+    call(db, "set_queue", queue="default", mode="fair")
     (row,) = call(db, "list_queues")
     assert (row.name, row.mode, row.ready, row.scheduled, row.running) == ("default", "fair", 0, 0, 0)
     assert (row.oldest_run_at, row.oldest_seconds, row.waiting_nodes, row.gated) == (None, None, 0, False)
@@ -52,13 +54,14 @@ def test_the_age_of_the_oldest_ready_job(db: Database, jobs: Session, clock: Clo
 def test_a_job_that_fell_due_is_as_old_as_its_time(db: Database, jobs: Session, clock: Clock) -> None:
     start = clock.freeze()
     jobs.enqueue(run_at=start + timedelta(seconds=50))
-    jobs.enqueue("blocker", queue="else")
+    jobs.enqueue(priority=1)
     clock.freeze(start + timedelta(seconds=60))
-    jobs.claim(1, queues=["else"])
+    jobs.claim(1)
     assert queues(db)["default"].oldest_seconds == 10.0
 
 
 def test_nodes_that_wait_are_counted(db: Database, jobs: Session) -> None:
+    call(db, "set_queue", queue="default", mode="fair")
     jobs.claim(1, wait=True)
     Session(db.connection(), node=UNKNOWN).claim(1, wait=True)
     assert queues(db)["default"].waiting_nodes == 2

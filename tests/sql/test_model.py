@@ -7,7 +7,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from tests.sql.machine import Machine
 from tests.support import Server
 
-pytestmark = [pytest.mark.every_version, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.every_version, pytest.mark.timeout(900)]  # to shrink a failure takes time
 
 # A row instead of the server's clock: moving it makes no session plan its statements anew.
 STOPPED_CLOCK = """

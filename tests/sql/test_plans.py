@@ -63,7 +63,7 @@ def due_jobs(jobs: Session) -> tuple[Any, ...]:
         "(array(select ctid from windlass_data.scheduled order by run_at limit 100))"
     )
     jobs.call("set session authorization windlass_app")
-    return uuid4(), ["none"]
+    return uuid4(), KINDS
 
 
 def overdue_leases(jobs: Session) -> tuple[Any, ...]:
@@ -95,7 +95,7 @@ CALLS: dict[str, tuple[str, Prepare]] = {
         "windlass.claim_jobs(%s, array['default'], %s, 50)",
         lambda jobs: (uuid4(), ["none"]),
     ),
-    "promote": ("windlass.claim_jobs(%s, array['default'], %s, 50)", due_jobs),
+    "promote and claim": ("windlass.claim_jobs(%s, array['default', 'other'], %s, 50)", due_jobs),
     "complete": ("windlass.complete_jobs(%s, %s)", held),
     "complete again": (
         "windlass.complete_jobs(%s, %s, p_tenants => array_fill(%s::uuid, array[50]))",

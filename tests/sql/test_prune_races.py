@@ -50,6 +50,12 @@ def redrive(jobs: Session, job_id: UUID) -> Any:
     return [row.job_id for row in jobs.call(query, jobs.tenant, [job_id])]
 
 
+def read(jobs: Session, function: str, *arguments: UUID) -> int:
+    """How many rows it shows."""
+    places = ", ".join("%s" for _ in (jobs.tenant, *arguments))
+    return len(jobs.call(f"select * from windlass.{function}({places})", jobs.tenant, *arguments))
+
+
 def waits(past: Past) -> tuple[UUID, Any]:
     return past.enqueue(40, key="k", kind="mail"), None
 
@@ -91,7 +97,11 @@ DEEDS: dict[str, tuple[Callable[[Past], tuple[UUID, Any]], Deed, Deed]] = {
     "expire": (ran_out, lambda s, j, h: s.expire(), lambda s, j, h: [(j, "queued")]),
     "redrive": (died, lambda s, j, h: redrive(s, j), lambda s, j, h: [j]),
     "get": (waits, lambda s, j, h: s.state(j), lambda s, j, h: "queued"),
+    "list": (waits, lambda s, j, h: read(s, "list_jobs") >= 1, lambda s, j, h: True),
+    "attempts": (died, lambda s, j, h: read(s, "list_attempts", j), lambda s, j, h: 1),
+    "history": (died, lambda s, j, h: read(s, "list_history", j) > 1, lambda s, j, h: True),
 }
+READS = ("get", "list", "attempts", "history")
 
 
 @pytest.mark.parametrize("name", DEEDS)
@@ -137,7 +147,7 @@ def test_a_day_does_not_go_while_somebody_is_under_way(db: Database, past: Past,
     assert_whole(db, exact_leases=False)
 
 
-@pytest.mark.parametrize("name", [name for name in DEEDS if name != "get"])
+@pytest.mark.parametrize("name", [name for name in DEEDS if name not in READS])
 def test_what_was_done_while_a_prune_waited_counts(db: Database, past: Past, name: str) -> None:
     """The first look of the prune found the job elsewhere, or did not have to keep it."""
     stand, deed, answer = DEEDS[name]

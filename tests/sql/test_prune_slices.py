@@ -88,6 +88,18 @@ def test_a_finished_job_stays_while_its_lease_does(db: Database, past: Past) -> 
     assert_whole(db)
 
 
+def test_the_state_decides_and_not_the_index_that_found_the_job(db: Database, past: Past) -> None:
+    """A job that stands in line is queued, whatever its last attempt says."""
+    job_id = past.end(40, "dead")
+    db.execute(
+        "insert into windlass_data.scheduled (tenant_id, job_id, run_at, lane_id, version, counted) "
+        "select j.tenant_id, j.id, now() + interval '1 day', j.lane_id, 1, 1 from windlass_data.job as j",
+        role="superuser",
+    )
+    assert past.prune().removed == 0
+    assert past.jobs.state(job_id) == "queued"
+
+
 def test_a_job_with_several_attempts_goes_with_all_of_them(db: Database, past: Past) -> None:
     job_id = past.enqueue(40)
     with past.at(40):

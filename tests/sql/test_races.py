@@ -122,8 +122,9 @@ def test_expire_then_renew(db: Database, jobs: Session, two: Two, ending: Ending
     lapse(db)
     race = two.race(lambda s: s.expire(), lambda s: s.renew(held.token), ending=ending)
     lost = ending == "commit"
-    assert (race.first, race.waited) == ([(job_id, "queued")], True)
-    assert race.second == ([(held.token, None, "lease_lost")] if lost else [])
+    assert (race.first, race.waited) == ([(job_id, "queued")], False)
+    assert race.second == [(held.token, None, "busy")], "a renewal waits for nobody"
+    assert jobs.renew(held.token) == ([(held.token, None, "lease_lost")] if lost else [])
     assert jobs.state(job_id) == ("queued" if lost else "running")
     assert_whole(db)
 

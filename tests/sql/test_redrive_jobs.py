@@ -205,4 +205,17 @@ def test_those_who_wait_are_woken(db: Database, jobs: Session) -> None:
     listener.execute("listen windlass")
     redrive(db)
     (notice,) = listener.notifies(timeout=10, stop_after=1)
-    assert notice.payload == "slow"
+    assert notice.payload == str(jobs.node)
+
+
+def test_a_key_that_moved_on_holds_the_dead_back(db: Database, jobs: Session) -> None:
+    dead = kill(jobs, key="x", scope="active")
+    alive = jobs.enqueue("mail", key="x", scope="active")
+    assert alive != dead
+    with refused("WL002", "which has not ended"):
+        redrive(db, jobs=[dead])
+    assert redrive(db) == []
+    jobs.complete(jobs.claim_one())
+    assert redrive(db) == [dead]
+    assert not jobs.enqueue_row("mail", {}, key="x", scope="active").created
+    assert_whole(db)

@@ -37,11 +37,12 @@ def test_part_of_a_claim_may_be_given_back(db: Database, jobs: Session) -> None:
 def test_a_waiting_node_hears_of_released_work(db: Database, jobs: Session) -> None:
     jobs.enqueue()
     held = jobs.claim_one()
-    Session(jobs.conn, node=uuid4()).claim(1, wait=True)
+    node = uuid4()
+    Session(jobs.conn, node=node).claim(1, wait=True)
     listener = db.connect()
     listener.execute("listen windlass")
     jobs.release(held)
-    assert [notice.payload for notice in listener.notifies(timeout=5, stop_after=1)] == ["default"]
+    assert [notice.payload for notice in listener.notifies(timeout=5, stop_after=1)] == [str(node)]
 
 
 def test_one_job_twice_in_a_batch_is_released_once(db: Database, jobs: Session) -> None:

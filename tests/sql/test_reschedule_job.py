@@ -163,4 +163,4 @@ def test_those_who_wait_are_woken_only_by_a_job_that_is_due(
     assert list(listener.notifies(timeout=0, stop_after=1)) == []
     reschedule(db, job_id)
     (notice,) = listener.notifies(timeout=10, stop_after=1)
-    assert notice.payload == "slow"
+    assert notice.payload == str(jobs.node)

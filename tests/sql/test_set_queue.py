@@ -17,7 +17,7 @@ def modes(db: Database) -> dict[str, str]:
 
 
 def test_a_queue_is_made_or_changed(db: Database) -> None:
-    assert modes(db) == {"default": "fair"}
+    assert modes(db) == {}
     call(db, "set_queue", queue="urgent", mode="strict")
     call(db, "set_queue", queue="default", mode="strict")
     assert modes(db) == {"default": "strict", "urgent": "strict"}

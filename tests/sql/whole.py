@@ -80,7 +80,10 @@ union all
 select 'a cancel request waits for job ' || c.job_id || ' in ' || coalesce(p.found::text, 'no place')
 from windlass_data.cancel_request as c
 left join places as p on p.tenant_id = c.tenant_id and p.job_id = c.job_id
-where p.found is distinct from array['running'] and not (%(late_cancel)s and p.found = array['ended'])
+where p.found is distinct from array['running']
+  and not (%(late_cancel)s and exists (
+    select from windlass_data.attempt as a
+    where a.tenant_id = c.tenant_id and a.job_id = c.job_id and a.ends in ('succeeded', 'skipped')))
 """
 
 

@@ -5,11 +5,14 @@ whether it may say the same again, and waits as `Backoff` tells it.
 """
 
 import asyncio
+import os
 import random
+import socket
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
-from psycopg import AsyncConnection, Connection
+from psycopg import AsyncConnection, Connection, OperationalError
 
 from windlass.db.call import Call
 from windlass.db.connect import Pooler, connect, connect_async, translated
@@ -99,6 +102,14 @@ class SyncLink:
             if not _survives(self._connection, error):
                 self.close()
             raise
+
+    def interrupt(self) -> None:
+        """From another thread: hang up, so that a call that waits for an answer fails at once."""
+        connection = self._connection
+        if connection is None or connection.closed:
+            return
+        with suppress(OSError, OperationalError), socket.socket(fileno=os.dup(connection.fileno())) as copy:
+            copy.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         connection, self._connection = self._connection, None

@@ -53,9 +53,9 @@ class Pace:
 class Claims:
     """Asks for jobs while `demand` says how many, and hands them to `admit`.
 
-    An answer that came back short means that there is no more for now: it then waits for a notice, and
-    asks without one after the poll interval.  The wish for notices is written by the claim itself, so the
-    first short answer is followed by one more claim, for what came in between.  An enqueue that looked for
+    An empty answer means that there is no more for now: it then waits for a notice, and asks without one
+    after the poll interval.  The wish for notices is written by the empty claim itself, so the first one
+    is followed by one more, for what came in between.  An enqueue that looked for
     wishes before that, and commits after it, sends no notice and is not found either: after work was found
     the first waits are therefore short.
     """
@@ -135,6 +135,8 @@ class Claims:
             got = await self._claim(want, self._listening())
             if got is None or got >= want:
                 waiting, self._dry = False, False
+            elif got > 0:
+                waiting, self._dry = False, False  # only a claim that finds nothing asks for notices
             elif self._listening() and not waiting:
                 waiting, self._dry = True, False
             elif self._dry:

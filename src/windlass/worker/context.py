@@ -16,7 +16,7 @@ __all__ = ["JobContext", "StopReason"]
 
 StopReason: TypeAlias = Literal["cancel_requested", "timed_out", "lease_lost", "shutdown"]
 
-_MAX_CENTS = 2**63 - 1
+_MAX_CENTS = 10**12
 
 
 class JobContext:
@@ -94,7 +94,7 @@ class JobContext:
         """Add to what this attempt cost; it is kept with the attempt, however that ends."""
         given: object = cents
         if isinstance(given, bool) or not isinstance(given, int) or not 0 <= cents <= _MAX_CENTS:
-            raise InvalidInput(f"a cost is a whole number of cents and not negative, not {cents!r}")
+            raise InvalidInput(f"a cost is a whole number of cents from 0 to 10^12, not {cents!r}")
         self._cents.append(cents)
         if what is not None:
             self.log.debug("cost %d cents: %s", cents, what)

@@ -23,6 +23,7 @@ MAX_WORDS = 500
 MAX_BYTES = 8 * 1024 * 1024
 _SETTLE_LOCK_SECONDS = 2.0
 _SETTLE_AGAIN_SECONDS = 1.0
+_CONTESTED_AGAIN_SECONDS = 2.0
 _ORDER: tuple[Verb, ...] = ("complete", "fail", "snooze", "release")
 
 
@@ -68,13 +69,17 @@ class Reporter:
         while True:
             await self._spoken.wait()
             batch = self._next_batch()
-            own = [word for word in batch if word.finished]
             for verb in _ORDER:
-                words = [word for word in batch if word.verb == verb and not word.finished]
+                words = [
+                    word for word in batch if word.verb == verb and not (word.finished or word.contested)
+                ]
                 if words:
                     await self._send(verb, words)
-            for word in own:
-                await self._settle(word)
+            for word in batch:
+                if word.finished:
+                    await self._settle(word)
+                elif word.contested:
+                    await self._send(word.verb, [word])
 
     def _next_batch(self) -> list[Word]:
         batch: list[Word] = []
@@ -99,10 +104,21 @@ class Reporter:
                 await self._send(verb, words[:half])
                 return await self._send(verb, words[half:])
             except WindlassError as error:
+                if _lock_not_free(error):
+                    return await self._send_apart(words)
                 await self._try_later(words, error)
             else:
                 self._outage.over()
                 return self._tell(verb, words, answers)
+
+    async def _send_apart(self, words: list[Word]) -> None:
+        """Somebody's open transaction holds one of these jobs: the others must not wait for it."""
+        if len(words) == 1:
+            words[0].contested = True
+            asyncio.get_running_loop().call_later(_CONTESTED_AGAIN_SECONDS, self._say_again, words[0])
+            return
+        for word in words:
+            await self._send(word.verb, [word])
 
     async def _try_later(self, words: list[Word], error: WindlassError) -> None:
         for word in words:
@@ -139,9 +155,7 @@ class Reporter:
             await self._send_reduced(word, error, 1)
         except WindlassError as error:
             word.repeated = True
-            wait = _SETTLE_AGAIN_SECONDS
-            if not isinstance(error, Unavailable) or error.details.get("sqlstate") != "55P03":
-                wait = self._outage.failed(error)
+            wait = _SETTLE_AGAIN_SECONDS if _lock_not_free(error) else self._outage.failed(error)
             asyncio.get_running_loop().call_later(wait, self._say_again, word)
         else:
             self._outage.over()
@@ -173,6 +187,11 @@ class Reporter:
         if not self.backlog:
             self._silent.set()
         self._answered(word, answer)
+
+
+def _lock_not_free(error: WindlassError) -> bool:
+    """Words wait half a second at most for a lock (see fail_jobs), and are then to be said again."""
+    return isinstance(error, Unavailable) and error.details.get("sqlstate") == "55P03"
 
 
 def _call(verb: Verb, words: list[Word]) -> Call[Any]:

@@ -53,7 +53,9 @@ class Upkeep:
         self._beating = Outage("heartbeat", signals, cap=cap)
         self._stopping = threading.Event()
         self._next_renewal = self._next_heartbeat = 0.0
+        self._asked_at: float | None = None
         self._thread = threading.Thread(target=self._run, name="windlass upkeep", daemon=True)
+        self._watch = threading.Thread(target=self._watch_over, name="windlass upkeep watch", daemon=True)
         self.renewals = 0
         """How many renewals were answered."""
 
@@ -61,6 +63,7 @@ class Upkeep:
         self._next_heartbeat = elapsed_clock()
         self._next_renewal = self._next_heartbeat + self._lease_seconds / 3
         self._thread.start()
+        self._watch.start()
 
     def stop(self, timeout: float) -> None:
         """Ask the thread to end, and wait for that; stuck in a dead connection, it is left behind."""
@@ -84,33 +87,55 @@ class Upkeep:
         now = elapsed_clock()
         if now >= self._next_renewal:
             self._next_renewal = now + self._try(self._renew, self._renewing, self._lease_seconds / 3)
+        self._give_up_expired()
+
+    def _give_up_expired(self) -> None:
         if expired := self._leases.expired():
             self._lost(expired)
 
-    def _try(self, duty: Callable[[], None], outage: Outage, interval: float) -> float:
-        """Do it; the answer says in how many seconds to do it again."""
+    def _watch_over(self) -> None:
+        """A call may hang, in a database that neither answers nor hangs up.
+
+        Leases then run out all the same, and a call that has taken a third of their time is broken off.
+        """
+        while not self._stopping.wait(self._lease_seconds / 10):
+            self._give_up_expired()
+            asked_at = self._asked_at
+            if asked_at is not None and elapsed_clock() - asked_at > max(1.0, self._lease_seconds / 3):
+                self._link.interrupt()
+
+    def _try(self, duty: Callable[[], bool], outage: Outage, interval: float) -> float:
+        """Do it; the answer says in how many seconds to do it again, soon if it is not done."""
+        self._asked_at = elapsed_clock()
         try:
-            duty()
+            done = duty()
         except WindlassError as error:
             return outage.failed(error)
         except Exception as error:
             self._signals.fault("upkeep", error)
             return min(interval, 1.0)
+        finally:
+            self._asked_at = None
         outage.over()
-        return interval
+        return interval if done else interval / 10
 
-    def _beat(self) -> None:
+    def _beat(self) -> bool:
         self._link.run(self._heartbeat)
         self._known()
+        return True
 
-    def _renew(self) -> None:
+    def _renew(self) -> bool:
+        """Renew all leases; False if some were busy, because a report on them was under way."""
         tokens, now = self._leases.tokens(), elapsed_clock()
+        busy: set[UUID] = set()
         if tokens:
             heard = self._link.run(renew_leases(tokens, self._lease_seconds))
-            gone = {word.token for word in heard if word.job_id is None}
-            self._leases.renewed([token for token in tokens if token not in gone], now)
+            gone = {word.token for word in heard if word.code == "lease_lost"}
+            busy = {word.token for word in heard if word.code == "busy"}
+            self._leases.renewed([token for token in tokens if token not in gone | busy], now)
             self._tell(heard, list(gone))
         self.renewals += 1
+        return not busy
 
     def _tell(self, heard: list[Heard], gone: list[UUID]) -> None:
         if gone:

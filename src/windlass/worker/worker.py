@@ -231,8 +231,8 @@ class Worker:
     def _name(self, lane: str) -> str:
         return f"windlass {lane} {self.node_name}"[:60]
 
-    def _notice(self, queue: str | None) -> None:
-        if queue is None or queue in self.queues:
+    def _notice(self, node: str | None) -> None:
+        if node is None or node == str(self.node_id):
             self._flow.claims.wake()
 
     def _spawn(self, what: str, run: Callable[[], Coroutine[Any, Any, None]]) -> None:

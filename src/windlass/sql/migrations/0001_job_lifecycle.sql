@@ -59,18 +59,28 @@ create table windlass_data.role_tenant (
   tenant_id uuid not null references windlass_data.tenant (id)
 );
 
--- The tenant that the session is bound to, or null.  A session with two different bindings (its login and
--- the role it switched to) belongs to neither: it gets an id that nothing has (the nil id is the installation's).
+-- The tenant that the session is bound to, or null: by its login, by the role it switched to, or by a role that either is
+-- a member of.  A session with two different bindings belongs to neither: it gets an id that nothing has (the nil id is
+-- the installation's).
 create function windlass_data.bound_tenant() returns uuid
 language plpgsql stable parallel restricted security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_tenants uuid[] := array(
-    select distinct r.tenant_id
-    from windlass_data.role_tenant as r
-    where r.role_name in (session_user, current_setting('role', true)::name));
+  v_tenants uuid[];
 begin
+  if not exists (select from windlass_data.role_tenant) then
+    return null;
+  end if;
+  with recursive mine as (
+    select r.oid from pg_catalog.pg_roles as r where r.rolname in (session_user, current_setting('role', true)::name)
+    union
+    select m.roleid from pg_catalog.pg_auth_members as m join mine on m.member = mine.oid
+  )
+  select array_agg(distinct t.tenant_id) into v_tenants
+  from mine
+  join pg_catalog.pg_roles as r on r.oid = mine.oid
+  join windlass_data.role_tenant as t on t.role_name = r.rolname;
   return case when cardinality(v_tenants) > 1 then 'ffffffff-ffff-ffff-ffff-ffffffffffff' else v_tenants[1] end;
 end
 $$;
@@ -99,6 +109,7 @@ comment on function windlass_data.current_tenant() is 'The tenant whose rows thi
 
 -- Queues and lanes ------------------------------------------------------------------------------------------
 
+-- A queue of which something was said.  One without a row is fair: enqueueing writes nothing that tenants share.
 create table windlass_data.queue (
   name text collate "C" primary key,
   mode text not null default 'fair' check (mode in ('fair', 'strict')),
@@ -251,6 +262,7 @@ create table windlass_data.scheduled (
   primary key (tenant_id, job_id)
 );
 create index scheduled_run_at on windlass_data.scheduled (run_at);
+create index scheduled_due on windlass_data.scheduled (lane_id, run_at);
 create index scheduled_lane on windlass_data.scheduled (lane_id, job_id);
 
 -- One row per claim and lane; its id is the token.  A job of it is running until its attempt (job, version) is
@@ -315,7 +327,8 @@ create table windlass_data.node (
   concurrency integer not null,
   started_at timestamptz not null,
   heartbeat_at timestamptz not null,
-  stopped_at timestamptz
+  stopped_at timestamptz,
+  login name not null default session_user  -- who runs it: a bound role knows its own nodes only
 );
 
 -- Nodes that want to be told of new work in a queue.  While a queue has no row here, an enqueue sends no notice.
@@ -331,6 +344,7 @@ create table windlass_data.event (
   id uuid not null default windlass_data.new_id(),
   at timestamptz not null,
   actor text not null,
+  login name not null default session_user,  -- who it really was, whatever name was given as the actor
   action text not null,
   job_id uuid,
   reason text,
@@ -376,8 +390,6 @@ grant execute on all functions in schema windlass_data to windlass_engine;
 grant usage on schema windlass_data to windlass_producer, windlass_worker, windlass_operator, windlass_reader;
 grant execute on function windlass_data.current_tenant(), windlass_data.bound_tenant()
   to windlass_producer, windlass_worker, windlass_operator, windlass_reader;
-
-insert into windlass_data.queue (name) values ('default');
 
 -- The tenant of those who need no tenants.  Its id is fixed, so that nobody has to look it up.
 select set_config('windlass.tenant_id', '00000000-0000-7000-8000-000000000001', true);

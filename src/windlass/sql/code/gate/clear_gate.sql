@@ -27,7 +27,7 @@ begin
     raise exception 'there is no such gate' using errcode = 'WL001';
   end if;
   perform windlass._wake(array(
-    select distinct w.queue from windlass_data.waiting as w where v_gate.queue is null or w.queue = v_gate.queue));
+    select distinct w.queue from windlass_data.waiting as w where v_gate.queue is null or w.queue = v_gate.queue), 10000);
   perform windlass._record(
     coalesce(v_gate.tenant_id, '00000000-0000-0000-0000-000000000000'), 'gate.clear', null, p_reason, p_actor,
     jsonb_build_object('gate', v_gate.id, 'queue', v_gate.queue, 'kind', v_gate.kind, 'node', v_gate.node,

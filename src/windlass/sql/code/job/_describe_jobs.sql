@@ -40,7 +40,8 @@ as $$
          case when p.state in ('queued', 'running', 'blocked') then null else coalesce(p.ended_at, p.finished_at) end,
          coalesce(p.q_version, le.version, p.a_version, 0),
          coalesce(p.q_counted, le.counted, p.a_counted, 0),
-         p.max_attempts::integer, p.timeout_ms, p.retry, p.idempotency_key, p.trace_id, p.correlation_id,
+         p.max_attempts::integer, p.timeout_ms, p.retry, p.idempotency_key,
+         coalesce(p.trace_id, replace(p.id::text, '-', '')), p.correlation_id,
          coalesce((select sum(a.cost_cents)::bigint from windlass_data.attempt as a
                    where a.tenant_id = p.tenant_id and a.job_id = p.id), 0),
          le.node_id, le.expires_at,

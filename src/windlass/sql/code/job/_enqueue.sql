@@ -59,7 +59,8 @@ begin
       on i.again or i.id <> all (v_new)
     order by 1;
   end if;
-  perform windlass._wake(array(select distinct coalesce(n.queue, 'default') from unnest(p_jobs) as n));
+  perform windlass._wake(
+    array(select distinct coalesce(n.queue, 'default') from unnest(p_jobs) as n), cardinality(p_jobs));
 end
 $$;
 comment on function windlass._enqueue(uuid, windlass_data.new_job[]) is 'Enqueue a batch of jobs for one tenant.';

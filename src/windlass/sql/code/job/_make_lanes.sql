@@ -28,9 +28,6 @@ begin
     raise exception 'job % of the batch: % %', v_bad.place, v_bad.field, v_bad.why using errcode = 'WL007';
   end if;
 
-  insert into windlass_data.queue (name)
-  select distinct coalesce(n.queue, 'default') from unnest(p_jobs) as n order by 1
-  on conflict do nothing;
   insert into windlass_data.lane (tenant_id, queue, kind, priority)
   select distinct p_tenant, coalesce(n.queue, 'default'), n.kind, coalesce(n.priority, 0)
   from unnest(p_jobs) as n

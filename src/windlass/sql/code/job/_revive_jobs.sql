@@ -39,7 +39,7 @@ begin
   )
   select array_agg(distinct m.lane_id) into v_lanes from moved as m;
   perform windlass._wake(array(
-    select distinct l.queue from windlass_data.lane as l where l.id = any (v_lanes)));
+    select distinct l.queue from windlass_data.lane as l where l.id = any (v_lanes)), cardinality(p_jobs));
 end
 $$;
 comment on function windlass._revive_jobs is 'Put dead jobs back into line.';

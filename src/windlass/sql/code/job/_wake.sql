@@ -1,15 +1,24 @@
--- Tell the nodes that wait for work in these queues, when this transaction commits.
+-- Tell some of the nodes that wait for work in these queues, when this transaction commits: as many as there are jobs,
+-- and one more in case the first is dead.
 --
--- A notice makes commits queue up behind one lock of the whole server, so it is sent only where a node has
--- said that it waits.
+-- A notice makes commits queue up behind one lock of the whole server, so it is sent only where a node has said that
+-- it waits, and a node that found work says so no longer.  It names the node and nothing else: anybody may listen.
 -- definer: none
-create function windlass._wake(p_queues text[]) returns void
+create function windlass._wake(p_queues text[], p_jobs integer default 1) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  perform pg_notify('windlass', w.queue)
-  from (select distinct w.queue from windlass_data.waiting as w where w.queue = any (p_queues)) as w;
+  if exists (select from windlass_data.waiting as w where w.queue = any (p_queues)) then
+    perform pg_notify('windlass', w.node_id::text)
+    from (
+      select w.node_id from windlass_data.waiting as w
+      where w.queue = any (p_queues)
+      group by w.node_id
+      order by random()
+      limit p_jobs + 1
+    ) as w;
+  end if;
 end
 $$;
-comment on function windlass._wake(text[]) is 'Wake the nodes that wait for work in these queues.';
+comment on function windlass._wake is 'Wake nodes that wait for work in these queues.';

@@ -37,6 +37,7 @@ begin
     perform windlass._lock_dead_jobs(p_tenant, v_ids);
   end if;
   perform windlass._check_dead(p_tenant, p_jobs);
+  v_ids := windlass._retake_keys(p_tenant, v_ids, p_jobs is not null, p_dry_run);
 
   return query
   select a.job_id, l.kind, l.queue, a.finished_at, a.error

@@ -3,29 +3,40 @@
 --
 -- A word counts only with the token of a lease that holds the job and while the attempt (job, version) is not
 -- yet written; its primary key settles every race, job by job.  A refused word changes nothing and comes back as
--- lease_lost, and so does a second word about the same attempt.  Locks in this order: lease, job, attempt, then the
+-- lease_lost, and so does a second word about the same attempt.  Locks in this order: job, lease, attempt, then the
 -- line.  The jobs are locked before anything is judged, so that a cancel is seen or waits.
 -- definer: none
 create function windlass._end_attempts(
   p_tokens uuid[], p_jobs uuid[], p_outcomes windlass_data.outcome[], p_errors jsonb[], p_delays double precision[],
-  p_costs bigint[])
+  p_costs bigint[], p_wait boolean default true)
 returns table (job_id uuid, code text, state text, run_at timestamptz)
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_now timestamptz := windlass_data.clock();
+  v_now timestamptz;
+  v_tenants uuid[];
+  v_free uuid[];
 begin
-  perform windlass._lock_leases(p_tokens);
-  perform from (
-    select h.tenant_id, h.job_id
-    from unnest(p_tokens, p_jobs) as s(token, job_id)
-    join windlass._held_jobs(p_tokens) as h on h.token = s.token and h.job_id = s.job_id
-    order by h.tenant_id, h.job_id
-  ) as h
-  cross join lateral (
-    select from windlass_data.job as j where j.tenant_id = h.tenant_id and j.id = h.job_id for no key update
-  ) as locked;
+  -- The jobs first: a cancel in somebody's open transaction must not be waited for with a lease in hand, or nobody
+  -- could renew it meanwhile.  An expiry, which holds leases already, passes over such jobs instead.
+  if p_wait then
+    select array_agg(h.tenant_id), array_agg(h.job_id) into v_tenants, v_free
+    from (select distinct h.tenant_id, h.job_id from unnest(p_tokens, p_jobs) as s(token, job_id)
+          join windlass._held_jobs(p_tokens) as h on h.token = s.token and h.job_id = s.job_id order by 1, 2) as h
+    cross join lateral (
+      select from windlass_data.job as j where j.tenant_id = h.tenant_id and j.id = h.job_id for no key update
+    ) as locked;
+    perform windlass._lock_leases(p_tokens);
+  else
+    select array_agg(h.tenant_id), array_agg(h.job_id) into v_tenants, v_free
+    from (select distinct h.tenant_id, h.job_id from windlass._held_jobs(p_tokens) as h) as h
+    cross join lateral (
+      select from windlass_data.job as j where j.tenant_id = h.tenant_id and j.id = h.job_id
+      for no key update skip locked
+    ) as locked;
+  end if;
+  v_now := windlass_data.clock();
   return query
   with said as materialized (
     select s.* from unnest(p_tokens, p_jobs, p_outcomes, p_errors, p_delays, p_costs) with ordinality
@@ -40,6 +51,7 @@ begin
                 else coalesce(s.delay, 0) end as wait
     from (select distinct on (s.token, s.job_id) s.* from said as s order by s.token, s.job_id, s.place) as s
     join windlass._held_jobs(p_tokens) as h on h.token = s.token and h.job_id = s.job_id
+    join unnest(v_tenants, v_free) as f(tenant_id, job_id) on f.tenant_id = h.tenant_id and f.job_id = h.job_id
     cross join lateral (
       select j.max_attempts, j.retry from windlass_data.job as j
       where j.tenant_id = h.tenant_id and j.id = h.job_id
@@ -88,7 +100,7 @@ begin
   order by s.place;
   perform windlass._wake(array(
     select distinct la.queue from windlass_data.lease as l join windlass_data.lane as la on la.id = l.lane_id
-    where l.id = any (p_tokens)));
+    where l.id = any (p_tokens)), cardinality(p_jobs));
   perform windlass._settle_leases(p_tokens);
 end
 $$;

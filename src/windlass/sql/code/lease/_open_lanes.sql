@@ -15,7 +15,7 @@ begin
   select l.id, l.tenant_id, l.priority::integer,
          case q.mode when 'strict' then l.queue else l.queue || ' ' || l.tenant_id end
   from windlass_data.lane as l
-  join windlass_data.queue as q on q.name = l.queue
+  left join windlass_data.queue as q on q.name = l.queue
   where l.queue = any (p_queues)
     and (p_kinds is null or l.kind = any (p_kinds))
     and (v_bound is null or l.tenant_id = v_bound)

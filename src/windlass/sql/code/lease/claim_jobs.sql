@@ -1,8 +1,8 @@
 -- Claim up to p_limit jobs for a node, for p_lease_seconds.  Each row carries the token (one per lane and claim)
 -- that must accompany every later word about the job, and the version, which rises with each claim of it.
 --
--- Finding less than asked for, it looks for expired leases too: recovery needs no reaper.  With p_wait the node
--- is then told of new work by a notice; a full claim ends that.
+-- Finding nothing, it looks for expired leases: recovery needs no reaper.  Still finding nothing, with p_wait, it
+-- notes that this node wants to be told of new work; a claim that finds some takes that back.
 -- definer: engine
 -- grant: worker
 create function windlass.claim_jobs(
@@ -26,6 +26,9 @@ declare
   v_now timestamptz := windlass_data.clock();
   v_lease interval;
   v_count integer;
+  v_open integer[];
+  v_priorities integer[];
+  v_flows text[];
   v_tokens uuid[];
   v_tenants uuid[];
   v_lanes integer[];
@@ -40,13 +43,14 @@ begin
     raise exception 'a lease lasts from 0.1 seconds to a day' using errcode = 'WL007';
   end if;
   v_lease := make_interval(secs => p_lease_seconds);
-  perform windlass._promote_jobs(greatest(p_limit, 100));
+  select array_agg(o.lane_id), array_agg(o.priority), array_agg(o.flow) into v_open, v_priorities, v_flows
+  from windlass._open_lanes(p_node, p_queues, p_kinds) as o;
+  perform windlass._promote_jobs(v_open, greatest(p_limit, 100));
   for v_round in 1..2 loop
-    select array_agg(t.token order by t.turn), array_agg(t.tenant_id order by t.turn),
-           array_agg(t.lane_id order by t.turn), array_agg(t.job_id order by t.turn),
-           array_agg(t.version order by t.turn), array_agg(t.counted order by t.turn)
+    select array_agg(t.token), array_agg(t.tenant_id), array_agg(t.lane_id), array_agg(t.job_id),
+           array_agg(t.version), array_agg(t.counted)
     into v_tokens, v_tenants, v_lanes, v_jobs, v_versions, v_counted
-    from windlass._take_ready(p_node, p_queues, p_kinds, p_limit, v_now, v_lease) as t;
+    from windlass._take_ready(p_node, v_open, v_priorities, v_flows, p_limit, v_now, v_lease) as t;
     v_count := coalesce(cardinality(v_jobs), 0);
     exit when v_count > 0 or not exists (select from windlass.expire_leases(greatest(p_limit, 100)));
   end loop;
@@ -54,7 +58,8 @@ begin
   -- statement began would be leased and yet not be returned.
   return query
   select j.id, j.tenant_id, l.queue, l.kind, l.priority::integer, j.payload, t.token, t.version, t.counted,
-         j.max_attempts::integer, v_now + v_lease, j.timeout_ms, j.trace_id, j.correlation_id, j.created_at
+         j.max_attempts::integer, v_now + v_lease, j.timeout_ms,
+         coalesce(j.trace_id, replace(j.id::text, '-', '')), j.correlation_id, j.created_at
   from unnest(v_tokens, v_tenants, v_lanes, v_jobs, v_versions, v_counted) with ordinality
     as t(token, tenant_id, lane_id, job_id, version, counted, turn)
   cross join lateral (
@@ -64,7 +69,7 @@ begin
     select l.queue, l.kind, l.priority from windlass_data.lane as l where l.id = t.lane_id offset 0
   ) as l
   order by t.turn;
-  perform windlass._set_waiting(p_node, p_queues, p_wait and v_count < p_limit);
+  perform windlass._set_waiting(p_node, p_queues, p_wait and v_count = 0);
 end
 $$;
 comment on function windlass.claim_jobs is 'Claim jobs for a node; returns them with their leases.';

@@ -13,6 +13,7 @@ language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set lock_timeout = '500ms'
 as $$
 declare
   v_now timestamptz := windlass_data.clock();

@@ -1,7 +1,8 @@
 -- Recover up to p_limit expired leases: each job of them that has not been reported is queued at once, or ends dead
--- if its attempts are used up.  Returns the jobs moved.
+-- if its attempts are used up.  Returns the jobs moved; they line up in the order in which they were enqueued.
 --
--- Safe to run anywhere, any number at a time: a lease that somebody holds locked is passed over.
+-- Safe to run anywhere, any number at a time, and waits for nobody: a lease or a job that somebody holds locked is
+-- passed over until the next time.
 -- definer: engine
 -- grant: worker, operator
 create function windlass.expire_leases(p_limit integer default 100)
@@ -32,12 +33,13 @@ begin
   if cardinality(v_leases) = 0 then
     return;
   end if;
-  select array_agg(h.token), array_agg(h.job_id) into v_tokens, v_jobs from windlass._held_jobs(v_leases) as h;
+  select array_agg(h.token order by h.job_id), array_agg(h.job_id order by h.job_id) into v_tokens, v_jobs
+  from windlass._held_jobs(v_leases) as h;
   return query
   select e.job_id, e.state
   from windlass._end_attempts(
     v_tokens, v_jobs, array_fill('crashed'::windlass_data.outcome, array[cardinality(v_jobs)]),
-    array_fill(v_error, array[cardinality(v_jobs)]), null, null) as e
+    array_fill(v_error, array[cardinality(v_jobs)]), null, null, p_wait => false) as e
   where e.code = 'ok';
 end
 $$;

@@ -10,6 +10,7 @@ language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set lock_timeout = '500ms'
 as $$
 begin
   perform windlass._check_words(p_tokens, p_jobs, p_errors, p_costs);

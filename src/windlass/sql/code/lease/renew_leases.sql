@@ -1,5 +1,8 @@
 -- Extend these leases to p_lease_seconds from now.  Returns what the holder must act on: tokens that are lost
--- (lease_lost, no job named) and running jobs that somebody asked to cancel (cancel_requested).
+-- (lease_lost, no job named), tokens to ask for again soon (busy) and running jobs that somebody asked to cancel
+-- (cancel_requested).
+--
+-- Waits for nobody: a lease on which a report is under way is busy, and is not expired meanwhile.
 -- definer: engine
 -- grant: worker
 create function windlass.renew_leases(p_tokens uuid[], p_lease_seconds double precision default 30)
@@ -12,22 +15,26 @@ as $$
 declare
   v_until timestamptz;
   v_held uuid[];
+  v_bound uuid := windlass_data.bound_tenant();
 begin
   if p_tokens is null or p_lease_seconds is null or not p_lease_seconds between 0.1 and 86400 then
     raise exception 'a renewal needs tokens, and a lease lasts from 0.1 seconds to a day' using errcode = 'WL007';
   end if;
-  perform windlass._lock_leases(p_tokens);
   v_until := windlass_data.clock() + make_interval(secs => p_lease_seconds);
   with renewed as (
     update windlass_data.lease as l
     set expires_at = v_until
-    where l.id = any (p_tokens) and l.tenant_id = coalesce((select windlass_data.bound_tenant()), l.tenant_id)
+    where l.id = any (array(
+      select l.id from windlass_data.lease as l
+      where l.id = any (p_tokens) and (v_bound is null or l.tenant_id = v_bound)
+      for no key update skip locked))
     returning l.id
   )
   select array_agg(r.id) into v_held from renewed as r;
   return query
-  select t.id, null::uuid, 'lease_lost'
+  select t.id, null::uuid, case when l.id is null then 'lease_lost' else 'busy' end
   from unnest(p_tokens) as t(id)
+  left join windlass_data.lease as l on l.id = t.id and (v_bound is null or l.tenant_id = v_bound)
   where t.id <> all (coalesce(v_held, '{}'));
   return query
   select h.token, h.job_id, 'cancel_requested'

@@ -1,6 +1,6 @@
 -- Nodes, the active ones first, with the jobs that each is running; nodes that stopped on request only if asked for.
 --
--- A role bound to a tenant sees every node, but counts its own tenant's jobs only.
+-- A role bound to a tenant sees the nodes that it runs itself: hosts, queues and kinds of others are not its business.
 -- definer: engine
 -- grant: operator, reader
 create function windlass.list_nodes(p_stopped boolean default false)
@@ -23,7 +23,7 @@ begin
     where v_only is null or l.tenant_id = v_only
     group by l.node_id
   ) as l on l.node_id = n.id
-  where p_stopped or n.stopped_at is null
+  where (p_stopped or n.stopped_at is null) and (v_only is null or n.login = session_user)
   order by a.active desc, n.name, n.id;
 end
 $$;

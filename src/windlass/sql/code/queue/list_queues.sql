@@ -25,7 +25,11 @@ begin
            where (g.expires_at is null or g.expires_at > v_now) and g.kind is null and g.node is null
              and (g.queue is null or g.queue = q.name) and (g.tenant_id is null or g.tenant_id = v_only)),
          q.created_at
-  from windlass_data.queue as q
+  from (
+    select n.name, coalesce(s.mode, 'fair') as mode, s.created_at
+    from (select s.name from windlass_data.queue as s union select l.queue from windlass_data.lane as l) as n
+    left join windlass_data.queue as s on s.name = n.name
+  ) as q
   cross join lateral (
     select array_agg(l.id) as ids from windlass_data.lane as l
     where l.queue = q.name and (v_only is null or l.tenant_id = v_only)

@@ -3,6 +3,6 @@
 -- definer: owner
 -- grant: operator, reader
 create view windlass.events as
-select e.id, e.tenant_id, e.at, e.actor, e.action, e.job_id, e.reason, e.details
+select e.id, e.tenant_id, e.at, e.actor, e.login, e.action, e.job_id, e.reason, e.details
 from windlass_data.event as e;
 comment on view windlass.events is 'What was done, for the tenant that the session has set.';
