@@ -241,9 +241,7 @@ def test_a_rolled_back_claim_leaves_the_job_where_it_was(db: Database, jobs: Ses
     assert [(row.job_id, row.version) for row in jobs.claim(2)] == [(first, 1), (second, 1)]
 
 
-def test_a_node_that_found_nothing_is_told_of_new_work_until_it_finds_some(
-    db: Database, jobs: Session
-) -> None:
+def test_a_node_that_found_nothing_is_told_of_work_until_it_finds_some(db: Database, jobs: Session) -> None:
     listener = db.connect()
     listener.execute("listen windlass")
 
@@ -330,5 +328,6 @@ def test_one_tenants_new_queue_holds_up_no_other_tenant(db: Database, jobs: Sess
     first.enqueue(queue="brand-new")
     second = Session(db.connect(), tenant=other.tenant)
     second.conn.execute("set statement_timeout = '5s'")
-    assert second.enqueue(queue="brand-new")
+    job_id = second.enqueue(queue="brand-new")
     first.conn.rollback()
+    assert other.state(job_id) == "queued"
