@@ -73,7 +73,7 @@ DatabaseUrl = Annotated[str, AfterValidator(_check_url)]
 QueueName = Annotated[str, _named(check_queue)]
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 Days = Annotated[float, Field(ge=0, le=36_500, allow_inf_nan=False)]
-Bytes = Annotated[int, Field(ge=1024, le=256 * 1024 * 1024)]
+Bytes = Annotated[int, Field(ge=1024, le=1024 * 1024)]  # what the database keeps in a row
 Level = Annotated[Literal["debug", "info", "warning", "error"], BeforeValidator(_lower)]
 
 

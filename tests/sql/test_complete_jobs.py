@@ -115,7 +115,7 @@ def test_bad_input_is_refused(db: Database, jobs: Session, subtests: pytest.Subt
     wrongs: list[dict[str, Any]] = [
         {"results": [1]},
         {"results": [1, 2, 3]},
-        {"results": [1, "x" * (MIB + 1)]},
+        {"results": [1, "x" * (4 * MIB + 1)]},
         {"costs": [1]},
         {"costs": [1, -1]},
         {"costs": [1, 10**12 + 1]},

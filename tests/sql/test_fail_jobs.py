@@ -161,7 +161,7 @@ def test_bad_input_is_refused(db: Database, jobs: Session, subtests: pytest.Subt
     held = jobs.claim(2)
     wrongs: list[dict[str, Any]] = [
         {"errors": [1]},
-        {"errors": [1, "x" * 1_100_000]},
+        {"errors": [1, "x" * 4_200_000]},
         {"outcomes": ["failed"]},
         {"outcomes": ["failed"] * 3},
         {"outcomes": ["failed", None]},

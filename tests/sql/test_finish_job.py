@@ -99,7 +99,7 @@ def test_bad_input_is_refused(db: Database, jobs: Session) -> None:
     jobs.enqueue()
     held = jobs.claim_one()
     with nothing_changed(db), refused("WL007"):
-        jobs.finish(held, "x" * 1_100_000)
+        jobs.finish(held, "x" * 4_200_000)
     with nothing_changed(db), refused("WL007"):
         jobs.finish(held, None, -1)
     with nothing_changed(db), refused("WL007"):

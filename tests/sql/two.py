@@ -85,6 +85,11 @@ class Two:
         else:
             self._first.conn.rollback()
         then = running.result()
+        if isinstance(
+            then, psycopg.errors.LockNotAvailable
+        ):  # waited too long, on a slow machine: say it again
+            self._second.conn.rollback()
+            then = attempt(self._second, second)
         self._second.conn.commit()
         for result in (got, then):
             if isinstance(result, Exception):

@@ -265,20 +265,23 @@ class Worker:
             self._known.set()
             flow.close()
             # A claim under way is waited for: the jobs that it brings are given back.
-            await asyncio.wait(self._tasks[:1], timeout=_CLAIM_PATIENCE)
+            await within(_CLAIM_PATIENCE, unless(self._hurry, asyncio.wait(self._tasks[:1])))
             await within(self._grace_seconds, unless(self._hurry, flow.attempts.settled()))
             flow.attempts.stop_all("shutdown")
             await within(_UNWIND_PATIENCE, flow.attempts.settled())
             flow.attempts.give_up_all()
-            await within(_REPORT_PATIENCE, flow.reporter.silent())
+            await within(
+                _UNWIND_PATIENCE if self._hurry.is_set() else _REPORT_PATIENCE, flow.reporter.silent()
+            )
         finally:
             await self._close()
 
     async def _close(self) -> None:
+        patience = _UNWIND_PATIENCE if self._hurry.is_set() else _FAREWELL_PATIENCE
         try:
-            await asyncio.to_thread(self._upkeep.stop, _FAREWELL_PATIENCE)
+            await asyncio.to_thread(self._upkeep.stop, patience)
             with suppress(WindlassError):
-                await within(_FAREWELL_PATIENCE, self._report_link.run(stop_node(self.node_id)))
+                await within(patience, self._report_link.run(stop_node(self.node_id)))
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
