@@ -43,8 +43,8 @@ def plan_changes(files: SqlSource, recorded: Mapping[str, str], target: str | No
             )
         if known[name].sha256 != recorded[name]:
             raise SchemaMismatch(
-                f"migration {name} was changed after it was applied: the database was made by a build that was "
-                "never released, so begin with a new database (or, embedded, a new data directory)"
+                f"migration {name} was changed after it was applied: the database was made by a build that "
+                "was never released, so begin with a new database (or, embedded, a new data directory)"
             )
     missing = [migration for name, migration in known.items() if name not in recorded]
     wanted = [migration for migration in missing if target is None or migration.name <= target]
