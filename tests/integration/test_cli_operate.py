@@ -23,7 +23,7 @@ def test_queues(windlass: Command) -> None:
         "mode": "fair",
     }
     queues = {queue["name"]: queue for queue in windlass("queues", "--json").ok().json["items"]}
-    assert set(queues) == {"default", "mail", "new"}
+    assert set(queues) == {"mail", "new"}
     mail = queues["mail"]
     assert (mail["mode"], mail["ready"], mail["scheduled"], mail["gated"]) == ("strict", 1, 1, False)
 

@@ -85,9 +85,7 @@ class Two:
         else:
             self._first.conn.rollback()
         then = running.result()
-        if isinstance(
-            then, psycopg.errors.LockNotAvailable
-        ):  # waited too long, on a slow machine: say it again
+        if isinstance(then, psycopg.errors.LockNotAvailable):  # it waited too long: said again
             self._second.conn.rollback()
             then = attempt(self._second, second)
         self._second.conn.commit()

@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--plain", action="store_true", help="lines only, also on a terminal")
     asked = parser.parse_args(arguments)
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     try:
         with open_view(plain=asked.plain) as view:

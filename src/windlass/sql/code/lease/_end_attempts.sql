@@ -18,24 +18,7 @@ declare
   v_tenants uuid[];
   v_free uuid[];
 begin
-  -- The jobs first: a cancel in somebody's open transaction must not be waited for with a lease in hand, or nobody
-  -- could renew it meanwhile.  An expiry, which holds leases already, passes over such jobs instead.
-  if p_wait then
-    select array_agg(h.tenant_id), array_agg(h.job_id) into v_tenants, v_free
-    from (select distinct h.tenant_id, h.job_id from unnest(p_tokens, p_jobs) as s(token, job_id)
-          join windlass._held_jobs(p_tokens) as h on h.token = s.token and h.job_id = s.job_id order by 1, 2) as h
-    cross join lateral (
-      select from windlass_data.job as j where j.tenant_id = h.tenant_id and j.id = h.job_id for no key update
-    ) as locked;
-    perform windlass._lock_leases(p_tokens);
-  else
-    select array_agg(h.tenant_id), array_agg(h.job_id) into v_tenants, v_free
-    from (select distinct h.tenant_id, h.job_id from windlass._held_jobs(p_tokens) as h) as h
-    cross join lateral (
-      select from windlass_data.job as j where j.tenant_id = h.tenant_id and j.id = h.job_id
-      for no key update skip locked
-    ) as locked;
-  end if;
+  select h.tenants, h.jobs into v_tenants, v_free from windlass._lock_held(p_tokens, p_jobs, p_wait) as h;
   v_now := windlass_data.clock();
   return query
   with said as materialized (
