@@ -10,8 +10,14 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support import Clock, Database, Server, Servers, providers_by_major
+from windlass.db.embedded.account import server_account
+from windlass.db.embedded.ephemeral import choose_base
 
 _VERSIONS = pytest.StashKey[list[int]]()
+
+
+def pytest_report_header() -> str:
+    return f"temporary PostgreSQL servers: data in {choose_base(server_account(), in_memory=True)}"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -1,10 +1,9 @@
-"""Real databases for the tests: one server per version, one migrated template on it, one clone per test."""
+"""Real databases for the tests: windlass.testing's, with more logins, on each version found here."""
 
-import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,10 @@ import psycopg
 from psycopg import AsyncConnection, Connection, sql
 from psycopg.rows import namedtuple_row
 
-from windlass.db.embedded import EmbeddedServer, Provider, find_providers
-from windlass.db.migrate import migrate
+from windlass.db.embedded import Provider, find_providers
+from windlass.testing import Clock, TemporaryServer
 
-TEMPLATE = "windlass_template"
+__all__ = ["Clock", "Database", "Server", "Servers", "providers_by_major"]
 
 # The short names that tests use.  Those called test_* can log in and are in one group, or in none.
 LOGINS = {
@@ -38,41 +37,6 @@ def providers_by_major() -> dict[int, Provider]:
     return found
 
 
-class Clock:
-    """Moves the time that Windlass sees in one database; the server's own clock runs on."""
-
-    def __init__(self, database: "Database") -> None:
-        self._database = database
-        self._offset = timedelta()
-
-    def advance(self, by: timedelta | float) -> None:
-        """Move time by so much (seconds, if a number), on top of what was moved before."""
-        self._offset += by if isinstance(by, timedelta) else timedelta(seconds=by)
-        self._replace(
-            sql.SQL("select pg_catalog.clock_timestamp() + interval {}").format(
-                f"{self._offset.total_seconds()} s"
-            )
-        )
-
-    def freeze(self, at: datetime | None = None) -> datetime:
-        """Stop time, now or at a moment; `advance` lets it run again."""
-        moment: datetime = self.now() if at is None else at
-        self._replace(sql.SQL("select {}::timestamptz").format(moment.isoformat()))
-        return moment
-
-    def now(self) -> datetime:
-        value = self._database.fetch_value("select windlass_data.clock()", role="owner")
-        assert isinstance(value, datetime)
-        return value
-
-    def _replace(self, body: sql.Composed) -> None:
-        text = sql.SQL(
-            "create or replace function windlass_data.clock() returns timestamptz language sql volatile "
-            "parallel safe set search_path = pg_catalog, pg_temp as {}"
-        ).format(body.as_string())
-        self._database.connection("owner").execute(text)
-
-
 @dataclass
 class Database:
     """One test's own database."""
@@ -82,9 +46,9 @@ class Database:
     _open: dict[str, Connection[Any]] = field(default_factory=dict)
     _more: list[Connection[Any]] = field(default_factory=list)
 
-    @property
+    @cached_property
     def clock(self) -> Clock:
-        return Clock(self)
+        return Clock(self.url("owner"))
 
     @property
     def version(self) -> int:
@@ -136,64 +100,54 @@ class Database:
 
 
 class Server:
-    """A running ephemeral server with the test logins and the migrated template."""
+    """A temporary server with the tests' logins."""
 
     def __init__(self, provider: Provider) -> None:
         self.major = provider.major
         self.bin_dir: Path = provider.bin_dir
-        self._embedded = EmbeddedServer.start(ephemeral=True, bin_dir=provider.bin_dir)
-        self._numbers = itertools.count(1)
-        self._template_ready = False
-        self._admin = psycopg.connect(self.url("superuser", "postgres"), autocommit=True)
-        self._make_logins()
+        self._temporary = TemporaryServer(bin_dir=provider.bin_dir)
+        with psycopg.connect(self.url("superuser", "postgres"), autocommit=True) as admin:
+            _make_logins(admin)
+
+    @property
+    def data_dir(self) -> Path:
+        return self._temporary.data_dir
 
     def url(self, role: str, database: str) -> str:
-        return self._embedded.url(role=LOGINS.get(role, role), database=database)
+        return self._temporary.url(LOGINS.get(role, role), database)
 
     def stop(self) -> None:
-        self._admin.close()
-        self._embedded.stop()
+        self._temporary.stop()
 
     @contextmanager
     def database(self) -> Iterator[Database]:
         """A clone of the migrated template."""
-        if not self._template_ready:
-            self._create(TEMPLATE, "template0")
-            migrate(self.url("owner", TEMPLATE))
-            self._template_ready = True
-        with self._temporary(TEMPLATE) as database:
+        with self._temporary.database() as clone, self._opened(clone.name) as database:
             yield database
 
     @contextmanager
     def empty_database(self) -> Iterator[Database]:
         """A database in which nothing was ever installed."""
-        with self._temporary("template0") as database:
+        with self._temporary.empty_database() as empty, self._opened(empty.name) as database:
             yield database
 
     @contextmanager
-    def _temporary(self, template: str) -> Iterator[Database]:
-        name = f"test_{next(self._numbers)}"
-        self._create(name, template)
+    def _opened(self, name: str) -> Iterator[Database]:
         database = Database(self, name)
         try:
             yield database
         finally:
             database.close()
-            self._admin.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
 
-    def _create(self, name: str, template: str) -> None:
-        create = sql.SQL("create database {} owner windlass_owner template {} strategy file_copy")
-        self._admin.execute(create.format(sql.Identifier(name), sql.Identifier(template)))
 
-    def _make_logins(self) -> None:
-        for short, login in LOGINS.items():
-            if not login.startswith("test_"):
-                continue
-            self._admin.execute(sql.SQL("create role {} login").format(sql.Identifier(login)))
-            if short != "outsider":
-                grant = sql.SQL("grant {} to {}")
-                group = sql.Identifier(f"windlass_{short}")
-                self._admin.execute(grant.format(group, sql.Identifier(login)))
+def _make_logins(admin: Connection[Any]) -> None:
+    for short, login in LOGINS.items():
+        if not login.startswith("test_"):
+            continue
+        admin.execute(sql.SQL("create role {} login").format(sql.Identifier(login)))
+        if short != "outsider":
+            group = sql.Identifier(f"windlass_{short}")
+            admin.execute(sql.SQL("grant {} to {}").format(group, sql.Identifier(login)))
 
 
 class Servers:

@@ -1,11 +1,13 @@
 from windlass.app import JobFunction, Windlass
 from windlass.client import JobHandle, SyncJobHandle
+from windlass.cluster import LeaderContext
 from windlass.errors import (
     IdempotencyConflict,
     InvalidInput,
     InvalidTransition,
     JobFailed,
     NotFound,
+    NotLeader,
     Unavailable,
     WaitTimeout,
     WindlassError,
@@ -24,8 +26,10 @@ __all__ = [
     "JobFunction",
     "JobHandle",
     "JobState",
+    "LeaderContext",
     "NewJob",
     "NotFound",
+    "NotLeader",
     "RetryAfter",
     "RetryPolicy",
     "Skip",

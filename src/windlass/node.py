@@ -10,12 +10,13 @@ from contextlib import AsyncExitStack
 from typing import Any, Protocol
 
 from windlass.client import database_url
-from windlass.cluster import Maintainer, Pruner, Reaper
+from windlass.cluster import ClusterKinds, ClusterWorker, LaneKeeper, Maintainer, Member, Pruner, Reaper
 from windlass.db.connect import connect_async
 from windlass.db.embedded import EmbeddedServer, ensure_server
 from windlass.db.link import AsyncLink
 from windlass.db.migrate import check_schema_async, migrate
 from windlass.errors import Unavailable
+from windlass.model.cluster import CLUSTER_QUEUE
 from windlass.settings import Settings
 from windlass.telemetry import Telemetry
 from windlass.worker.outage import Outage
@@ -34,6 +35,9 @@ class HasRegistry(Protocol):
     @property
     def registry(self) -> Registry: ...
 
+    @property
+    def cluster(self) -> ClusterKinds: ...
+
 
 class ServerWatch(Service):
     """Brings the embedded server back if even its guardian was killed."""
@@ -49,7 +53,7 @@ class ServerWatch(Service):
 
 
 class Node:
-    """The embedded server if asked for, the schema, the worker, and the services beside it.
+    """The embedded server if asked for, the schema, the worker, its part in the cluster, and services.
 
     `start_server`: without a database URL in the settings, start the embedded server.  `migrates`: bring the
     schema to this release first; otherwise it is only checked.
@@ -60,10 +64,12 @@ class Node:
         settings: Settings,
         registry: Registry,
         *,
+        cluster: ClusterKinds | None = None,
         start_server: bool = False,
         migrates: bool = False,
         telemetry: Telemetry | None = None,
     ) -> None:
+        self._cluster = cluster or ClusterKinds()
         self._settings = settings
         self._registry = registry
         self._start_server = start_server
@@ -75,13 +81,23 @@ class Node:
         self.server: EmbeddedServer | None = None
         self.url = ""
         self.worker: Worker | None = None
+        self.member: Member | None = None
         self.services: tuple[Service, ...] = ()
 
     def request_stop(self) -> None:
         """Stop as the worker does: within the grace period, or, asked again, now."""
         self._stop_requested.set()
+        if self.member is not None:
+            self.member.request_stop()
         if self.worker is not None:
             self.worker.request_stop()
+
+    def _leave_if_empty(self) -> None:
+        """The end of a drained node: nothing can be claimed any more, and nothing is left here."""
+        worker = self.worker
+        if worker is not None and not (worker.running or worker.buffered or self._stop_requested.is_set()):
+            self._signals.worker("node.drained", message="drained and empty: this node leaves")
+            self.request_stop()
 
     async def run(self, ready: Callable[["Node"], None] | None = None) -> None:
         """Open everything, call `ready`, work until asked to stop, and close everything."""
@@ -127,10 +143,36 @@ class Node:
 
     async def _start(self) -> None:
         settings, signals = self._settings, self._signals
-        self.worker = Worker(
+        worker = self._make_worker()
+        self.member = member = Member(
+            self.url, settings, self._cluster, worker.node_id, signals=signals, drained=self._leave_if_empty
+        )
+        member.start()
+        self._open.push_async_callback(member.stop)
+        self.worker = await self._open.enter_async_context(worker)
+        link = AsyncLink(
+            self.url, pooler=settings.pooler, application_name=f"windlass node {settings.node_name}"[:60]
+        )
+        self._open.push_async_callback(link.close)
+        services: list[Service] = [
+            Reaper(link, signals=signals, spared=lambda: member.follows),
+            LaneKeeper(link, signals=signals),
+            Maintainer(link, signals=signals),
+            Pruner(link, settings.retention_days, signals=signals),
+        ]
+        if self.server is not None and self.server.owner:
+            services.append(ServerWatch(self.server, link, signals))
+        self.services = tuple(services)
+        for service in services:
+            await service.start()
+            self._open.push_async_callback(service.stop)
+
+    def _make_worker(self) -> Worker:
+        settings = self._settings
+        return ClusterWorker(
             self.url,
-            self._registry,
-            queues=settings.queues,
+            self._cluster.with_actions(self._registry),
+            queues=(*settings.queues, CLUSTER_QUEUE) if self._cluster else settings.queues,
             concurrency=settings.concurrency,
             lease_seconds=settings.lease_seconds,
             poll_seconds=settings.poll_seconds,
@@ -141,23 +183,12 @@ class Node:
             telemetry=self._telemetry,
             max_result_bytes=settings.max_result_bytes,
             max_error_bytes=settings.max_error_bytes,
+            woken=self._wake_member,
         )
-        await self._open.enter_async_context(self.worker)
-        link = AsyncLink(
-            self.url, pooler=settings.pooler, application_name=f"windlass node {settings.node_name}"[:60]
-        )
-        self._open.push_async_callback(link.close)
-        services: list[Service] = [
-            Reaper(link, signals=signals),
-            Maintainer(link, signals=signals),
-            Pruner(link, settings.retention_days, signals=signals),
-        ]
-        if self.server is not None and self.server.owner:
-            services.append(ServerWatch(self.server, link, signals))
-        self.services = tuple(services)
-        for service in services:
-            await service.start()
-            self._open.push_async_callback(service.stop)
+
+    def _wake_member(self) -> None:
+        if self.member is not None:
+            self.member.wake()
 
 
 def run_node(
@@ -176,7 +207,14 @@ def run_node(
     """
 
     async def main() -> int:
-        node = Node(settings, app.registry, start_server=start_server, migrates=migrates, telemetry=telemetry)
+        node = Node(
+            settings,
+            app.registry,
+            cluster=app.cluster,
+            start_server=start_server,
+            migrates=migrates,
+            telemetry=telemetry,
+        )
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, node.request_stop)

@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from windlass.errors import InvalidInput
 from windlass.model import MAX_ERROR_BYTES, MAX_PAYLOAD_BYTES, MAX_RESULT_BYTES, check_queue, check_slug
+from windlass.model.faults import fault_in_words
 
 PREFIX = "WINDLASS_"
 _FOR_TESTS = "WINDLASS_TEST_"
@@ -93,10 +94,14 @@ class Settings(BaseModel):
     pg_bin: Path | None = None
     """The directory of the PostgreSQL programs that the embedded server runs."""
     node_name: Annotated[str, Field(min_length=1, max_length=200)] = Field(default_factory=socket.gethostname)
+    address: Annotated[str, Field(max_length=200)] | None = None
+    """Where other programs reach this node, if they do: told to those who ask for the leader."""
     queues: Annotated[tuple[QueueName, ...], Field(min_length=1), BeforeValidator(_split)] = ("default",)
     concurrency: Annotated[int, Field(ge=1, le=10_000)] = 10
     lease_seconds: Seconds = 30.0
     poll_seconds: Seconds = 0.5
+    cluster_lease_seconds: Seconds = 10.0
+    """How long a node counts as a member, and as the leader, without a sign of life."""
     grace_seconds: Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)] = 30.0
     """How long attempts may go on after the first SIGTERM."""
     retention_succeeded_days: Days = 7.0
@@ -160,13 +165,11 @@ def _nearest(name: str, known: list[str]) -> str:
 
 
 def _invalid(exc: ValidationError, given: Mapping[str, Any], overridden: Any) -> InvalidInput:
-    first = exc.errors(include_url=False, include_context=False, include_input=False)[0]
+    first = exc.errors(include_url=False, include_input=False)[0]
     name = str(first["loc"][0])
     shown = name if name in overridden else PREFIX + name.upper()
-    message = first["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    fault = fault_in_words(first)
     if name.endswith("_url"):
-        return InvalidInput(f"{shown} {message}", setting=name)
+        return InvalidInput(f"{shown} {fault}", setting=name)
     value = given.get(name)
-    return InvalidInput(
-        f"{shown} is {str(value)[:100]!r}, but {message[:1].lower()}{message[1:]}", setting=name
-    )
+    return InvalidInput(f"{shown} is {str(value)[:100]!r}, but {fault}", setting=name)

@@ -3,11 +3,12 @@
 import contextlib
 import json
 import os
+import secrets
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -16,6 +17,7 @@ import psycopg
 from psycopg.rows import namedtuple_row
 
 import windlass
+from tests.chaos.records import read
 
 ROOT = Path(__file__).parents[2]
 SOURCE = Path(windlass.__file__ or "").parents[1]
@@ -47,22 +49,34 @@ def is_gone(pid: int) -> bool:
 
 
 class WorkerProcess:
-    """One node in a process of its own."""
+    """One node in a process of its own; `prefix` is a command that runs it elsewhere."""
 
-    def __init__(self, url: str, ledger: Path, log: Path, **settings: Any) -> None:
+    def __init__(
+        self,
+        url: str,
+        directory: Path,
+        *,
+        prefix: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
+        **settings: Any,
+    ) -> None:
         told = {"lease_seconds": 2.0, "concurrency": 4, "grace_seconds": 20, "log_format": "json", **settings}
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("WINDLASS_")}
-        environment |= {f"WINDLASS_{name.upper()}": str(value) for name, value in told.items()}
-        environment |= {
+        self.name = str(told.setdefault("node_name", f"worker-{secrets.token_hex(3)}"))
+        self.lease_seconds = float(told["lease_seconds"])
+        variables = {name: value for name, value in os.environ.items() if not name.startswith("WINDLASS_")}
+        variables |= {f"WINDLASS_{name.upper()}": str(value) for name, value in told.items()}
+        variables |= {
             "WINDLASS_DATABASE_URL": url,
-            "WINDLASS_TEST_LEDGER": str(ledger),
+            "WINDLASS_TEST_LEDGER": str(directory / "ledger"),
+            "WINDLASS_TEST_CALLS": str(directory / "calls"),
             "PYTHONPATH": os.pathsep.join((str(SOURCE), str(ROOT))),
+            **(environment or {}),
         }
-        with log.open("ab") as errors:
+        with (directory / "log").open("ab") as errors:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.chaos.work"],
+                [*prefix, sys.executable, "-m", "tests.chaos.work"],
                 cwd=ROOT,
-                env=environment,
+                env=variables,
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 text=True,
@@ -99,16 +113,20 @@ class Fleet:
     def __init__(self, url: str, inside_url: str, directory: Path) -> None:
         self.url = url
         self._inside_url = inside_url
-        self._ledger = directory / "ledger"
+        self.directory = directory
         self._log = directory / "log"
         self._workers: list[WorkerProcess] = []
+
+    @property
+    def alive(self) -> list[WorkerProcess]:
+        return [worker for worker in self._workers if worker.running]
 
     def start(self, **settings: Any) -> WorkerProcess:
         return self.launch(**settings).ready()
 
     def launch(self, **settings: Any) -> WorkerProcess:
         """Start a worker without waiting for it."""
-        worker = WorkerProcess(settings.pop("url", self.url), self._ledger, self._log, **settings)
+        worker = WorkerProcess(settings.pop("url", self.url), self.directory, **settings)
         self._workers.append(worker)
         return worker
 
@@ -143,11 +161,11 @@ class Fleet:
 
     def ledger(self, what: str) -> list[Line]:
         """What the handlers wrote; a line that is being written is left out."""
-        if not self._ledger.exists():
-            return []
-        lines = [line.split() for line in self._ledger.read_text().splitlines() if line.count(" ") == 3]
-        found = [Line(line[0], UUID(line[1]), int(line[2]), int(line[3])) for line in lines]
-        return [line for line in found if line.what == what]
+        return [
+            Line(line["what"], UUID(line["job"]), line["attempt"], line["pid"])
+            for line in read(self.directory / "ledger")
+            if line["what"] == what
+        ]
 
     def logged(self, message: str) -> list[dict[str, Any]]:
         """The log lines of all workers whose message begins so."""

@@ -4,11 +4,17 @@ What its handlers do is written to a ledger outside the database, a line at a ti
 """
 
 import asyncio
+import ctypes
 import os
+import resource
+import signal
 import sys
 import time
+from pathlib import Path
+from uuid import UUID
 
-from windlass import JobContext, Windlass
+from tests.chaos.records import Recorder, append_synced
+from windlass import JobContext, NewJob, Snooze, Windlass
 from windlass.node import Node, run_node
 from windlass.settings import Settings
 from windlass.telemetry import configure_logging
@@ -16,11 +22,123 @@ from windlass.telemetry import configure_logging
 app = Windlass()
 
 
-def note(ctx: JobContext, what: str) -> None:
-    line = f"{what} {ctx.job.id} {ctx.attempt} {os.getpid()}\n"
-    file = os.open(os.environ["WINDLASS_TEST_LEDGER"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-    os.write(file, line.encode())
-    os.close(file)
+def note(ctx: JobContext, what: str, how: str = "ok") -> None:
+    append_synced(
+        os.environ["WINDLASS_TEST_LEDGER"],
+        what=what,
+        how=how,
+        job=ctx.job.id,
+        tenant=ctx.tenant_id,
+        version=ctx.version,
+        attempt=ctx.attempt,
+        token=ctx.token,
+        node=ctx.worker_id,
+        pid=os.getpid(),
+    )
+
+
+class Planned(Exception):
+    """A failure that the job's payload asked for."""
+
+
+def begin(ctx: JobContext, fails: int) -> None:
+    note(ctx, "start")
+    if ctx.attempt <= fails:
+        note(ctx, "end", "error")
+        raise Planned(f"attempt {ctx.attempt} of {fails} that fail")
+
+
+# What the load is made of ---------------------------------------------------------------------------
+
+
+@app.job
+async def chore(ctx: JobContext, seconds: float = 0.0, fails: int = 0, snoozes: int = 0) -> int | Snooze:
+    """Fails at its first attempts or snoozes, if so told, and then ends after a while."""
+    begin(ctx, fails)
+    await asyncio.sleep(seconds)
+    if ctx.attempt <= snoozes:
+        note(ctx, "end", "snooze")
+        return Snooze(0.2)
+    note(ctx, "end")
+    return ctx.attempt
+
+
+@app.job
+def errand(ctx: JobContext, seconds: float = 0.0, fails: int = 0) -> int:
+    """The same in a thread."""
+    begin(ctx, fails)
+    time.sleep(seconds)
+    note(ctx, "end")
+    return ctx.attempt
+
+
+@app.job
+async def parent(ctx: JobContext) -> int:
+    """Enqueues a job of its own, under an id that a second attempt would choose again."""
+    note(ctx, "start")
+    child = UUID(int=ctx.job.id.int ^ 1)
+    told = {"job": child, "tenant": ctx.tenant_id, "max_attempts": 25}
+    with Recorder(Path(os.environ["WINDLASS_TEST_CALLS"])).call("enqueue", [told]):
+        await app.client.enqueue(NewJob(kind="chore", payload={}, id=child, max_attempts=25))
+    note(ctx, "end")
+    return ctx.attempt
+
+
+# Handlers that are faults themselves -----------------------------------------------------------
+
+
+@app.job
+def poison(ctx: JobContext, attempts: int = 1_000) -> int:
+    """Takes its worker along."""
+    note(ctx, "start")
+    if ctx.attempt <= attempts:
+        os._exit(13)
+    note(ctx, "end")
+    return ctx.attempt
+
+
+@app.job
+def devour(ctx: JobContext, cgroup: str | None = None) -> int:
+    """Takes more memory than there is, at its first attempt.
+
+    The kernel kills the process when it is in a memory cgroup; elsewhere its own limit ends it as hard.
+    """
+    note(ctx, "start")
+    if ctx.attempt == 1:
+        if cgroup is not None:
+            (Path(cgroup) / "cgroup.procs").write_text(str(os.getpid()))
+        else:
+            resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+        kept = []
+        try:
+            while True:
+                kept.append(bytearray(os.urandom(1 << 20) * 8))
+        except MemoryError:
+            os.kill(os.getpid(), signal.SIGKILL)
+    note(ctx, "end")
+    return ctx.attempt
+
+
+@app.job
+def seize(ctx: JobContext, seconds: float) -> int:
+    """Blocks in C with the interpreter's lock, at its first attempt: no thread here can renew."""
+    note(ctx, "start")
+    if ctx.attempt == 1:
+        ctypes.PyDLL(None).usleep(int(seconds * 1_000_000))
+    note(ctx, "end")
+    return ctx.attempt
+
+
+@app.job(isolation="process")
+def seize_in_child(ctx: JobContext, seconds: float) -> int:
+    """The same where it harms nobody else."""
+    note(ctx, "start")
+    ctypes.PyDLL(None).usleep(int(seconds * 1_000_000))
+    note(ctx, "end")
+    return ctx.attempt
+
+
+# What single tests ask for ---------------------------------------------------------------------------
 
 
 @app.job
@@ -47,13 +165,6 @@ def stubborn(ctx: JobContext, seconds: float) -> None:
     """A thread that nobody can stop."""
     note(ctx, "start")
     time.sleep(seconds)
-
-
-@app.job
-def poison(ctx: JobContext) -> None:
-    """Takes its worker along."""
-    note(ctx, "start")
-    os._exit(13)
 
 
 @app.job(isolation="process")

@@ -11,15 +11,16 @@ from pathlib import Path
 import pytest
 
 from windlass.db.embedded import EmbeddedServer
+from windlass.db.embedded.account import server_account
+from windlass.db.embedded.home import MEMORY, memory_base, memory_room
 
-MEMORY = Path("/dev/shm")
 ENOUGH = 2 * 1024**3
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _quick_temporary_directory() -> Iterator[None]:
     """Clusters by the dozen are made faster in memory, where there is enough of it."""
-    if not os.access(MEMORY, os.W_OK | os.X_OK) or shutil.disk_usage(MEMORY).free < ENOUGH:
+    if memory_base(server_account()) is None or memory_room() < ENOUGH:
         yield
         return
     with pytest.MonkeyPatch.context() as patch:

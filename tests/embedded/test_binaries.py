@@ -3,7 +3,9 @@
 import os
 import shutil
 import stat
+import subprocess
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -114,6 +116,35 @@ def test_copy_that_was_interrupted_is_made_again(place: Path) -> None:
     half.mkdir()
     assert reachable_bin_dir(provider, server_account(), cache).is_relative_to(cache)
     assert not half.exists()
+
+
+@only_root
+def test_copy_that_nobody_asked_for_in_a_month_is_removed_unless_it_runs(place: Path) -> None:
+    provider, cache = closed_program(place), place / "cache"
+    fresh = reachable_bin_dir(provider, server_account(), cache)
+    old, running, young = (cache / name for name in ("old-1", "running-1", "young-1"))
+    for copy, days in ((old, 31), (running, 31), (young, 29)):
+        copy.mkdir()
+        _age(copy, days)
+    sleeper = running / "sleep"
+    shutil.copy(shutil.which("sleep") or "", sleeper)
+    _age(running, 31)
+    process = subprocess.Popen([str(sleeper), "600"])
+    try:
+        _age(cache / fresh.relative_to(cache).parts[0], 31)
+        assert reachable_bin_dir(provider, server_account(), cache) == fresh
+        assert (old.exists(), running.exists(), young.exists()) == (False, True, True)
+        assert (fresh / "postgres").exists()
+    finally:
+        process.kill()
+        process.wait()
+    reachable_bin_dir(provider, server_account(), cache)
+    assert not running.exists()
+
+
+def _age(path: Path, days: int) -> None:
+    then = time.time() - days * 86_400
+    os.utime(path, (then, then))
 
 
 @only_root

@@ -20,6 +20,7 @@ def temporary(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     place.chmod(0o777)
     monkeypatch.setattr("windlass.db.embedded.home.tempfile.tempdir", str(place))
     monkeypatch.setattr("windlass.db.embedded.ephemeral.temporary_bases", lambda account: [place])
+    monkeypatch.setattr("windlass.db.embedded.ephemeral.memory_base", lambda account: None)
     return place
 
 

@@ -159,6 +159,28 @@ class Command:
                 if stream is not None:
                     stream.close()
 
+    @contextlib.contextmanager
+    def running_in_words(self, *words: object) -> Iterator[str]:
+        """What a command that runs on says to people once it is ready; it is stopped in order afterwards."""
+        ours, theirs = os.pipe()
+        child = subprocess.Popen(
+            self._arguments(words),
+            stdout=theirs,
+            stderr=subprocess.DEVNULL,
+            cwd=self.cwd,
+            env=self.environment,
+        )
+        os.close(theirs)
+        try:
+            with selectors.DefaultSelector() as selector:
+                selector.register(ours, selectors.EVENT_READ)
+                assert selector.select(PATIENCE), "it has not said that it is ready"
+            yield os.read(ours, 65536).decode()  # all of it is written at once
+        finally:
+            child.terminate()
+            child.wait(timeout=PATIENCE)
+            os.close(ours)
+
     @staticmethod
     def _arguments(words: tuple[object, ...]) -> list[str]:
         return [sys.executable, "-m", "windlass", *(str(word) for word in words)]

@@ -1,14 +1,20 @@
 """`windlass doctor` finds what is wrong, and finds nothing where nothing is."""
 
-from datetime import timedelta
+import itertools
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from tests.chaos.test_pooler import PROGRAM, pooled_url
 from tests.integration.command import Answer, Command
 from tests.support import Clock, Database
+from windlass.cli.doctor.standing import check_standing
+from windlass.cli.text import stamp
+from windlass.db.embedded import EmbeddedServer
+from windlass.db.migrate import migrate
 
 NODE = "00000000-0000-7000-8000-00000000000a"
 
@@ -46,6 +52,7 @@ def test_a_sound_installation(windlass: Command, db: Database) -> None:
             "leases",
             "partitions",
             "nodes",
+            "kinds",
         ],
         "ok",
     )
@@ -62,7 +69,25 @@ def test_a_superuser_is_not_held_by_row_level_security(windlass: Command, db: Da
     answer = windlass("doctor", "--json", "--database-url", db.url("superuser"))
     assert answer.code == 1
     assert finding(answer, "role")["level"] == "fail"
-    assert "a superuser" in finding(answer, "role")["sentence"]
+    assert "a superuser: it reads the rows of every tenant" in finding(answer, "role")["sentence"]
+    isolation = finding(answer, "isolation")
+    assert isolation["level"] == "fail"
+    assert isolation["details"]["leaks"] == ["no tenant set", "a malformed tenant", "another tenant"]
+
+
+def test_an_exempt_role_without_rights_on_the_tables_sees_one_tenant_still(
+    windlass: Command, db: Database
+) -> None:
+    db.execute(
+        "create role exempt login bypassrls in role windlass_producer, windlass_reader", role="superuser"
+    )
+    try:
+        answer = windlass.here("doctor", "--json", "--database-url", db.server.url("exempt", db.name)).ok()
+    finally:
+        db.execute("drop role exempt", role="superuser")
+    assert finding(answer, "role")["level"] == "warn"
+    assert "only that it may not read the tables" in finding(answer, "role")["sentence"]
+    assert finding(answer, "isolation")["level"] == "ok"
 
 
 def test_a_role_in_no_group(windlass: Command, db: Database) -> None:
@@ -109,10 +134,89 @@ def test_who_holds_an_old_snapshot(windlass: Command, db: Database, clock: Clock
     clock.advance(timedelta(minutes=10))
     late = finding(windlass.here("doctor", "--json"), "oldest transaction")
     assert late["level"] == "warn"
-    assert f"Process {holder.info.backend_pid} (forgetful, windlass_app" in late["sentence"]
+    pid = holder.info.backend_pid
+    assert f"Process {pid} (forgetful, windlass_app, idle in transaction)" in late["sentence"]
+    [(began,)] = holder.execute("select now()").fetchall()
+    assert f"since {stamp(began)} (10m" in late["sentence"]
+    assert "its last query began 10m" in late["sentence"]
+    assert late["details"]["holder"] == "session"
+    query_start, since = (datetime.fromisoformat(late["details"][name]) for name in ("query_start", "since"))
+    assert query_start > since == began
+    assert late["details"]["xmin_age"] >= 0
     assert f"pg_terminate_backend({holder.info.backend_pid})" in late["advice"]
     clock.advance(timedelta(hours=2))
     assert finding(windlass.here("doctor", "--json"), "oldest transaction")["level"] == "fail"
+
+
+def test_a_prepared_transaction_that_nobody_ended(tmp_path: Path) -> None:
+    settings = {"max_prepared_transactions": "2"}
+    with EmbeddedServer.start(ephemeral=True, in_memory=True, settings=settings) as server:
+        migrate(server.url("windlass_owner"))
+        windlass = Command(tmp_path, server.url())
+        with psycopg.connect(server.url("windlass_owner"), autocommit=True) as owner:
+            owner.execute("begin")
+            owner.execute("create table public.left_behind (n int)")
+            owner.execute("prepare transaction 'it''s mine'")
+            clock = Clock(server.url("windlass_owner"))
+            clock.advance(timedelta(minutes=10))
+            found = finding(windlass.here("doctor", "--json").ok(), "oldest transaction")
+            assert found["level"] == "warn"
+            assert "The prepared transaction it's mine of windlass_owner" in found["sentence"]
+            assert "rollback prepared 'it''s mine'" in found["advice"]
+            owner.execute("rollback prepared 'it''s mine'")
+        assert finding(windlass.here("doctor", "--json").ok(), "oldest transaction")["level"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("holder", "named", "advice"),
+    [
+        ("replication slot", "The replication slot spare (inactive)", "pg_drop_replication_slot('spare')"),
+        ("standby", "The standby spare, served by process 7,", "hot_standby_feedback = off"),
+    ],
+)
+def test_standbys_hold_snapshots_too(holder: str, named: str, advice: str) -> None:
+    held = {"holder": holder, "pid": 7, "usename": None, "application_name": "spare", "state": "inactive"}
+    health: dict[str, Any] = {
+        "now": "2030-01-31T09:00:00Z",
+        "snapshots": [{**held, "since": None, "query_start": None, "xmin_age": 2_000_000}],
+        "hidden_sessions": 0,
+        "rls_forced": True,
+    }
+    _, found = itertools.islice(check_standing(health), 2)
+    assert (found.check, found.level) == ("oldest transaction", "warn")
+    assert f"{named} holds a snapshot, 2,000,000 transactions old" in found.sentence
+    assert advice in str(found.advice)
+
+
+def test_jobs_that_no_node_takes(windlass: Command, db: Database) -> None:
+    heartbeat = "select windlass.heartbeat_node(%s, 'mill', p_queues => %s, p_kinds => %s)"
+    for _ in range(3):
+        windlass.here("enqueue", "greet", "--queue", "mail").ok()
+    windlass.here("enqueue", "other", "--queue", "mail").ok()
+    found = finding(windlass("doctor", "--json").ok(), "kinds")
+    assert found["level"] == "warn"
+    assert found["sentence"] == (
+        "No active node knows the kind 'greet', and 3 jobs wait in the queue 'mail'. So it is with 1 more."
+    )
+    assert "windlass worker MODULE:APP --queues mail" in found["advice"]
+    assert [row["kind"] for row in found["details"]["unserved"]] == ["greet", "other"]
+
+    db.fetch(heartbeat, NODE, ["default"], ["greet", "other"])
+    found = finding(windlass.here("doctor", "--json").ok(), "kinds")
+    assert "nodes that know the kind 'greet' take nothing from the queue 'mail'" in found["sentence"]
+    db.fetch(heartbeat, NODE, ["default", "mail"], ["greet", "other"])
+    assert finding(windlass.here("doctor", "--json").ok(), "kinds")["level"] == "ok"
+
+
+def test_two_nodes_of_one_name(windlass: Command, db: Database) -> None:
+    second = NODE[:-1] + "b"
+    db.fetch("select windlass.heartbeat_node(%s, 'mill', p_host => 'river', p_pid => 7)", second)
+    found = finding(windlass.here("doctor", "--json").ok(), "nodes")
+    assert found["level"] == "warn"
+    assert "2 active nodes are called mill" in found["sentence"]
+    assert "river:7" in found["sentence"]
+    db.fetch("select windlass.heartbeat_node(%s, 'wheel')", second)
+    assert finding(windlass.here("doctor", "--json").ok(), "nodes")["level"] == "ok"
 
 
 def test_expired_leases_missing_days_and_silent_nodes(windlass: Command, db: Database, clock: Clock) -> None:

@@ -21,6 +21,7 @@ def test_queues(windlass: Command) -> None:
     assert windlass.here("queues", "set", "new", "--mode", "fair", "--json").ok().json == {
         "name": "new",
         "mode": "fair",
+        "ageing_seconds": None,
     }
     queues = {queue["name"]: queue for queue in windlass("queues", "--json").ok().json["items"]}
     assert set(queues) == {"mail", "new"}
@@ -28,8 +29,8 @@ def test_queues(windlass: Command) -> None:
     assert (mail["mode"], mail["ready"], mail["scheduled"], mail["gated"]) == ("strict", 1, 1, False)
 
     header, *rows = windlass("queues").ok().out.splitlines()
-    assert header.split()[:4] == ["QUEUE", "MODE", "READY", "SCHEDULED"]
-    assert [row.split()[:4] for row in rows if row.startswith("mail")] == [["mail", "strict", "1", "1"]]
+    assert header.split()[:5] == ["QUEUE", "MODE", "AGEING", "READY", "SCHEDULED"]
+    assert [row.split()[:4] for row in rows if row.startswith("mail")] == [["mail", "strict", "-", "1"]]
     assert windlass.here("queues", "set", "mail", "--mode", "random").code == 2
     assert windlass.here("queues", "set", "no good", "--mode", "fair").code == 6
 
@@ -125,7 +126,7 @@ def test_a_role_without_the_right_is_refused(db: Database, tmp_path: Path) -> No
 def test_a_database_without_windlass(empty_db: Database, tmp_path: Path) -> None:
     answer = Command(tmp_path, empty_db.url("owner"))("jobs", "list")
     assert answer.code == 8
-    assert "windlass migrate --check" in answer.err
+    assert "`windlass migrate` installs what is missing" in answer.err
 
 
 def test_a_database_that_does_not_answer(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import psycopg
 import pytest
 
 import windlass.client.carriers
-import windlass.client.enqueue
 from tests.integration.shop import LATER, Parcel, Shop
 from tests.support import Clock
 from windlass import IdempotencyConflict, InvalidInput, JobState, NewJob, NotFound, RetryPolicy, Windlass
@@ -183,27 +182,6 @@ def test_several_kinds_in_one_batch_with_their_duplicates(shop: Shop) -> None:
 def test_one_key_cannot_serve_many(shop: Shop) -> None:
     with pytest.raises(InvalidInput, match="one key cannot serve many jobs"):
         shop.add.options(key="a").enqueue_many_sync([1, 2])
-
-
-async def test_a_batch_in_parts_is_still_all_or_none(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(windlass.client.enqueue, "CHUNK_JOBS", 10)
-    shop.app.sync.enqueue_job("a", "taken", key="k")
-    good = [NewJob(kind="a", payload=n) for n in range(35)]
-    bad = NewJob(kind="a", payload="other", key="k")
-    for enqueue in (shop.app.sync.enqueue_jobs, lambda jobs: asyncio.run(in_loop(shop, jobs))):
-        with pytest.raises(IdempotencyConflict):
-            await asyncio.to_thread(enqueue, [*good, bad])
-        assert len(shop.app.sync.list_jobs()) == 1
-    handles = await shop.app.client.enqueue_jobs(good)
-    assert [(await handle.get()).payload for handle in handles] == list(range(35))
-    await shop.app.close()
-
-
-async def in_loop(shop: Shop, jobs: list[NewJob]) -> None:
-    try:
-        await shop.app.client.enqueue_jobs(jobs)
-    finally:
-        await shop.app.client.close()
 
 
 def test_a_large_batch(shop: Shop) -> None:

@@ -7,6 +7,7 @@ import pytest
 from tests.integration.shop import LATER, Shop
 from windlass import InvalidInput, NotFound
 from windlass.client import SyncClient
+from windlass.model import Unserved
 from windlass.settings import Settings
 
 
@@ -57,6 +58,15 @@ def test_nodes(shop: Shop) -> None:
     (found,) = shop.app.sync.list_nodes()
     assert (found.id, found.name, found.queues, found.concurrency) == (node, "n1", ("a", "b"), 4)
     assert (found.active, found.running) == (True, 0)
+
+
+async def test_what_no_node_takes(shop: Shop) -> None:
+    shop.app.sync.enqueue_job("k", queue="c")
+    (found,) = shop.app.sync.list_unserved()
+    assert found == Unserved(queue="c", kind="k", ready=1, scheduled=0, kind_known=False)
+    assert await shop.app.client.list_unserved(tenant="default", queue="c", kind="k") == [found]
+    assert await shop.app.client.list_unserved(queue="a") == []
+    await shop.app.client.close()
 
 
 def test_roles(shop: Shop) -> None:

@@ -11,6 +11,7 @@ from tests.support import Database
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SAYS = {
+    "cluster_job.py": ["prices is warm on node-1, node-2", "2 of 3 parts done, 2 were needed"],
     "first_job.py": ["Hello, world!"],
     "transactional_enqueue.py": ["order 2: out of stock", "orders: [1]", "jobs: [1]"],
 }

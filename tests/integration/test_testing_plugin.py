@@ -306,6 +306,9 @@ def test_a_frozen_clock_stands_still_and_a_resumed_one_runs_on(db: Database) -> 
     assert time.advance(90) == time.now() == moment + timedelta(seconds=90)
     assert time.set(moment) == time.now() == moment
     assert moment < time.resume() < time.now() < moment + timedelta(hours=1)
+    time.freeze(moment)
+    before = db.fetch_value("select clock_timestamp()")
+    assert before < time.reset() < time.now() < before + timedelta(hours=1)
 
 
 def test_a_running_clock_can_be_moved_either_way(db: Database) -> None:

@@ -117,7 +117,7 @@ async def test_a_payload_is_checked_again_when_it_runs(crew: Crew) -> None:
     job = crew.job(job_id)
     assert job.state == "dead"
     assert job.error["type"] == "windlass.errors.InvalidInput"
-    assert "count: Input should be a valid integer" in job.error["message"]
+    assert "count must be a whole number" in job.error["message"]
     assert "many" not in job.error["message"], "a payload's values stay out of messages"
 
 

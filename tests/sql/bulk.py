@@ -32,7 +32,10 @@ from made as m;
 _PLACES = {
     "ready": """
 insert into windlass_data.ready (lane_id, version, seq, tenant_id, job_id, counted)
-select m.lane_id, 0, m.seq, '00000000-0000-7000-8000-000000000001', m.id, 0 from made as m order by m.seq""",
+select m.lane_id, 0, m.seq, '00000000-0000-7000-8000-000000000001', m.id, 0 from made as m order by m.seq;
+insert into windlass_data.busy_lane
+select l.id, l.tenant_id, l.queue, l.kind, l.priority from windlass_data.lane as l
+where not exists (select from windlass_data.busy_lane as b where b.lane_id = l.id)""",
     "scheduled": """
 insert into windlass_data.scheduled (tenant_id, job_id, run_at, lane_id, version, counted)
 select '00000000-0000-7000-8000-000000000001', m.id, now() + interval '7 days' + m.n * interval '1 ms',

@@ -68,7 +68,7 @@ class Past:
         """Act at noon of that day."""
         self._clock.freeze(self.noon(age))
         yield
-        self._clock.advance(0)
+        self._clock.reset()
 
     def enqueue(self, age: int, **fields: Any) -> UUID:
         kind = fields.pop("kind", None) or next(self._kinds)

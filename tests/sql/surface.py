@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import psycopg
 from psycopg import Connection, sql
@@ -86,6 +86,7 @@ def arguments(*, job_id: UUID, token: UUID, gate: UUID, slug: str) -> dict[str, 
         "p_kind": "mine",
         "p_role": "test_reader",
         "p_mode": "strict",
+        "p_weight": 2,
         "p_delays": [60.0],
         "p_name": "mine",
         "p_keep_succeeded": "0 s",
@@ -100,6 +101,8 @@ def fitted(function: Function, given: dict[str, Any]) -> dict[str, Any]:
     fitting = dict(given)
     if function.name == "enqueue_jobs":
         fitting["p_jobs"] = '[{"kind": "mine", "payload": {}}]'
+    elif function.name == "enqueue_many":
+        fitting |= {"p_job": '{"kind": "mine"}', "p_payloads": "[{}]", "p_ids": [uuid4()]}
     elif function.name in ("set_gate", "clear_gate"):
         fitting["p_node"] = "node"
     elif function.name == "claim_jobs":

@@ -69,6 +69,11 @@ def test_a_null_field_takes_its_default(jobs: Session) -> None:
     assert (job.queue, job.priority, job.max_attempts, job.retry) == ("default", 0, 5, None)
 
 
+def test_a_payload_may_be_the_null_of_json(jobs: Session) -> None:
+    rows = jobs.enqueue_many([new(payload=1), new(payload=None), new(payload=None, key="k")])
+    assert [jobs.get(row.job_id).payload for row in rows] == [1, None, None]
+
+
 def test_no_jobs_is_no_work(db: Database, jobs: Session) -> None:
     with nothing_changed(db):
         assert jobs.enqueue_many([]) == []

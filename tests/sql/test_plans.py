@@ -10,6 +10,7 @@ import pytest
 from tests.sql.bulk import Cost, fill, keep_statistics_still, measure
 from tests.sql.steps import Session
 from tests.support import Database
+from windlass.model import uuid7_many
 
 pytestmark = [pytest.mark.every_version, pytest.mark.timeout(300)]
 
@@ -80,9 +81,14 @@ def new_jobs(jobs: Session) -> tuple[Any, ...]:
     return jobs.tenant, json.dumps([{"kind": "k1", "payload": {}, "key": f"new{n}"} for n in range(BATCH)])
 
 
+def alike_jobs(jobs: Session) -> tuple[Any, ...]:
+    return jobs.tenant, json.dumps(list(range(BATCH))), uuid7_many(BATCH)
+
+
 CALLS: dict[str, tuple[str, Prepare]] = {
     "enqueue": ("windlass.enqueue_jobs(%s, %s)", new_jobs),
     "enqueue again": ("windlass.enqueue_jobs(%s, %s)", known_keys),
+    "enqueue alike": ('windlass.enqueue_many(%s, \'{"kind": "k1"}\', %s, %s)', alike_jobs),
     "claim": (
         "windlass.claim_jobs(%s, array['default', 'other'], %s, 50)",
         lambda jobs: (uuid4(), KINDS),

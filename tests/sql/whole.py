@@ -53,6 +53,10 @@ select 'job ' || r.job_id || ' does not know its place in line'
 from windlass_data.ready as r join windlass_data.job as j on j.tenant_id = r.tenant_id and j.id = r.job_id
 where j.seq is distinct from r.seq
 union all
+select distinct 'lane ' || r.lane_id || ' has jobs in line that no claim would look for'
+from windlass_data.ready as r
+where not exists (select from windlass_data.busy_lane as b where b.lane_id = r.lane_id)
+union all
 select 'the attempts of job ' || a.job_id || ' have a gap' from attempts as a
 where a.first <> 1 or a.n <> a.last
 union all

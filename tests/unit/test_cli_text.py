@@ -8,7 +8,8 @@ from uuid import UUID
 
 import pytest
 
-from windlass.cli.text import clean, moment, plain, pretty, span
+from windlass.cli.options import to_moment
+from windlass.cli.text import clean, moment, plain, pretty, span, stamp
 from windlass.model import JobState
 
 ID = UUID("0198c0de-0000-7000-8000-000000000001")
@@ -36,6 +37,12 @@ def test_times_are_in_utc_and_sort_as_text() -> None:
     local = NOON.astimezone(timezone(timedelta(hours=5, minutes=30)))
     assert moment(local) == "2030-01-31T12:00:00.000000Z"
     assert moment(NOON) < moment(NOON + timedelta(microseconds=1)) < moment(NOON + timedelta(seconds=1))
+
+
+def test_people_get_times_to_the_millisecond_and_can_give_them_back() -> None:
+    local = NOON.replace(microsecond=123_999).astimezone(timezone(timedelta(hours=-8)))
+    assert stamp(local) == "2030-01-31T12:00:00.123Z"
+    assert to_moment(stamp(NOON)) == NOON
 
 
 @pytest.mark.parametrize(

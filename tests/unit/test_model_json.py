@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from windlass.errors import InvalidInput
-from windlass.model import check_json
+from windlass.model import check_json, json_array
 from windlass.model.document import MAX_DEPTH
 
 LIMIT = 1024 * 1024
@@ -142,3 +142,25 @@ def test_tuples_and_enums_are_written_as_what_they_hold() -> None:
     assert check_json({"a": (1, (2,)), Color.RED: [Color.RED, Size.BIG]}, LIMIT, "x") == (
         '{"a":[1,[2]],"red":["red",3]}'
     )
+
+
+@given(st.lists(anything, max_size=5))
+def test_values_go_together_exactly_when_each_could_go_alone(values: list[Any]) -> None:
+    text = json_array(values, LIMIT)
+    if any(map(has_fault, values)):
+        assert text is None
+    elif text is None:
+        assert "\\u0000" in json.dumps(values), "what looks like a fault is left to be looked at"
+    else:
+        assert text == f"[{','.join([check_json(value, LIMIT, 'payload') for value in values])}]"
+
+
+def test_values_that_are_large_or_deep_are_looked_at_one_by_one() -> None:
+    deep: Any = []
+    for _ in range(MAX_DEPTH - 1):
+        deep = [deep]
+    assert json_array([deep], LIMIT) == f"[{check_json(deep, LIMIT, 'payload')}]"
+    assert json_array([[deep]], LIMIT) is None
+    assert json_array(["é" * 10], 24) == '["' + "é" * 10 + '"]'
+    assert json_array(["é" * 10], 23) is None
+    assert json_array([object()], LIMIT) is None

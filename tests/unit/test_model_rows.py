@@ -1,5 +1,7 @@
 """Values made from rows: enums, shown states, and that a frozen value stays as it is."""
 
+import json
+import pickle
 from dataclasses import FrozenInstanceError
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -103,27 +105,31 @@ def test_values_are_frozen() -> None:
     assert not hasattr(job, "__dict__")
 
 
-def test_claimed_job_is_made_from_a_positional_row() -> None:
-    row: tuple[Any, ...] = (SOME_ID, SOME_ID, "q", "k", 0, {}, SOME_ID, 2, 1, 5, NOON, None, None, NOON, 1.5)
+def test_a_claimed_job_is_the_row_as_it_came() -> None:
+    midnight, hour = datetime(2000, 1, 1, tzinfo=UTC), 3_600_000_000
+    row: tuple[Any, ...] = (
+        SOME_ID.bytes, uuid4().bytes, "q", "k", 0, b'\x01{"n": [1, "\xc3\xa9"]}', uuid4().bytes, 2, 1, 5,
+        hour, None, None, -hour, 1.5, 7, 8,
+    )  # fmt: skip
     job = ClaimedJob._make(row)
-    assert (job.token, job.version, job.counted, job.timeout) == (SOME_ID, 2, 1, 1.5)
-    assert ClaimedJob._fields == (
-        "id",
-        "tenant_id",
-        "queue",
-        "kind",
-        "priority",
-        "payload",
-        "token",
-        "version",
-        "counted",
-        "max_attempts",
-        "expires_at",
-        "trace_id",
-        "correlation_id",
-        "created_at",
-        "timeout",
-    )
+    assert tuple(job) == row
+    assert (job.id, job.tenant_id.bytes, job.token.bytes) == (SOME_ID, row[1], row[6])
+    assert (job.id_text, job.tenant_text) == (str(job.id), str(job.tenant_id))
+    assert (job.version, job.counted, job.timeout) == (2, 1, 1.5)
+    assert (job.payload, json.loads(job.payload_json)) == ({"n": [1, "é"]}, {"n": [1, "é"]})
+    assert job.expires_at == midnight + timedelta(hours=1)
+    assert job.created_at == midnight - timedelta(hours=1)
+    assert pickle.loads(pickle.dumps(job)) == job
+    assert "é" not in repr(job), "a payload may hold what does not belong into a log"
+
+
+def test_a_claimed_job_can_be_made_from_values() -> None:
+    values: tuple[Any, ...] = (
+        SOME_ID, SOME_ID, "q", "k", 0, {"a": None}, SOME_ID, 2, 1, 5, NOON, "t", "c", NOON, None,
+    )  # fmt: skip
+    job = ClaimedJob(*values)
+    assert (job.id, job.tenant_id, job.queue, job.kind, job.priority, job.payload, job.token) == values[:7]
+    assert (job.expires_at, job.trace_id, job.correlation_id, job.created_at, job.timeout) == values[10:]
 
 
 def test_attempt_runs_until_it_has_an_outcome() -> None:

@@ -25,6 +25,7 @@ from windlass.model import (
     describe_exception,
     storable_text,
     uuid7,
+    uuid7_many,
 )
 from windlass.model.failure import MIN_ERROR_BYTES
 from windlass.model.retry import MAX_DELAY_SECONDS
@@ -214,3 +215,14 @@ def test_an_exception_without_text_is_still_told() -> None:
     Weird.__qualname__ = "W\x00" * 1000
     assert "KeyError" in describe_exception(raised(Mute()))["message"]
     check_json(describe_exception(Weird("x"), 256), 256, "error")
+
+
+def test_many_ids_of_one_moment_are_distinct_and_in_order() -> None:
+    now_ns = 1_700_000_000_123_456_789
+    made = uuid7_many(2_000, now_ns)
+    assert made == sorted(set(made))
+    assert {(one.version, one.variant, one.int >> 64) for one in made} == {
+        (7, RFC_4122, uuid7(now_ns).int >> 64)
+    }
+    assert uuid7_many(0) == []
+    assert uuid7_many(1)[0] < uuid7(time.time_ns() + 1_000_000)

@@ -4,7 +4,7 @@ import json
 import threading
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import pytest
 
@@ -23,9 +23,10 @@ from windlass.worker.words import Limits, Word, word_for_crash, word_for_error, 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
 
-def a_job(token: UUID | None = None) -> ClaimedJob:
+def a_job(token: bytes | None = None) -> ClaimedJob:
+    held = uuid4() if token is None else token
     return ClaimedJob(
-        uuid4(), uuid4(), "default", "kind", 0, {}, token or uuid4(), 1, 0, 5, NOW, "trace", None, NOW, None
+        uuid4(), uuid4(), "default", "kind", 0, {}, held, 1, 0, 5, NOW, "trace", None, NOW, None
     )
 
 
@@ -92,28 +93,27 @@ def test_quick_jobs_are_claimed_ahead_within_bounds(clock: Clock) -> None:
 
 
 def test_a_lease_is_believed_in_from_before_it_was_asked_for(clock: Clock) -> None:
-    held, token = Leases(10.0), uuid4()
+    held, token = Leases(10.0), uuid4().bytes
     held.hold([a_job(token), a_job(token)], since=clock.now - 4)
     clock.now += 5.9
-    lease = held.get(token)
+    lease = held.get(token, clock.now)
     assert lease is not None
     assert lease.now() == NOW - timedelta(seconds=10) + timedelta(seconds=9.9)
     held.renewed([token], since=clock.now)
     clock.now += 9.9
-    assert held.get(token) is not None
+    assert held.get(token, clock.now) is not None
     assert held.expired() == []
     clock.now += 0.2
-    assert held.get(token) is None
+    assert held.get(token, clock.now) is None
     assert held.expired() == [token]
 
 
 def test_a_lease_is_let_go_with_its_last_job(clock: Clock) -> None:
-    held, token, other = Leases(10.0), uuid4(), uuid4()
+    held, token, other = Leases(10.0), uuid4().bytes, uuid4().bytes
     held.hold([a_job(token), a_job(token), a_job(other)], since=clock.now)
-    held.let_go(token)
+    held.let_go([token])
     assert set(held.tokens()) == {token, other}
-    held.let_go(token)
-    held.let_go(token)
+    held.let_go([token, token])
     assert held.tokens() == [other]
     held.lose([other])
     held.renewed([other], clock.now)

@@ -6,8 +6,10 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
 
+from windlass.app.cluster import ClusterDecorator, LeaderDecorator
 from windlass.app.function import JobDecorator
 from windlass.client import AsyncClient, SyncClient, TenantName, database_url
+from windlass.cluster.kinds import ClusterKinds
 from windlass.errors import InvalidInput
 from windlass.settings import Settings
 from windlass.telemetry import Telemetry
@@ -36,6 +38,9 @@ class Windlass:
             raise InvalidInput("give either a database URL or settings, and not both")
         self.registry = Registry()
         self.job = JobDecorator(self, self.registry)
+        self.cluster = ClusterKinds()
+        self.cluster_job = ClusterDecorator(self, self.cluster)
+        self.leader_job = LeaderDecorator(self, self.cluster)
         self._database_url = database_url
         self._settings = settings
         self._client_options: dict[str, Any] = {
@@ -120,7 +125,10 @@ class Windlass:
             self._settings, self._client, self._sync = before
 
     def _decode_result(self, kind: str, result: Any) -> Any:
-        return self.registry.get(kind).decode_result(result) if kind in self.registry else result
+        if kind in self.registry:
+            return self.registry.get(kind).decode_result(result)
+        known = self.cluster.get(kind)
+        return result if known is None else known.action.decode_result(result)
 
     async def close(self) -> None:
         """Close the connections of both clients; used again, they open new ones."""

@@ -84,11 +84,11 @@ class Enqueuer(Generic[P, R]):
         A payload is the handler's model (or a dict of its fields), a dict of its parameters, a tuple of
         them in order, or the only one.
         """
-        return await self._client.enqueue_jobs(self._many(payloads), tenant=self._options.get("tenant"))
+        return await self._client.enqueue_many(payloads=payloads, **self._shared())
 
     def enqueue_many_sync(self, payloads: Iterable[Any]) -> list[SyncJobHandle[R]]:
         """Enqueue a job for each payload, all or none, blocking."""
-        return self._sync.enqueue_jobs(self._many(payloads), tenant=self._options.get("tenant"))
+        return self._sync.enqueue_many(payloads=payloads, **self._shared())
 
     @property
     def _client(self) -> AsyncClient:
@@ -100,13 +100,15 @@ class Enqueuer(Generic[P, R]):
         connection = self._options.get("connection")
         return self._clients.sync if connection is None else self._clients.sync.using(connection)
 
-    def _many(self, payloads: Iterable[Any]) -> list[NewJob]:
+    def _shared(self) -> dict[str, Any]:
+        """What the jobs of one call have in common."""
         for name in ("id", "key"):
             if self._options.get(name) is not None:
                 raise InvalidInput(
                     f"one {name} cannot serve many jobs: make each with .options({name}=...).new(...)"
                 )
-        return [self._describe(self._encode(payload)) for payload in payloads]
+        said = self._said()
+        return {**said, "tenant": self._options.get("tenant"), "encode": self._encode}
 
     def _encode(self, payload: Any) -> Any:
         if self.definition.payload_type is None and isinstance(payload, Mapping):
@@ -115,26 +117,32 @@ class Enqueuer(Generic[P, R]):
         return self.definition.encode_payload(*arguments)
 
     def _describe(self, payload: Any) -> NewJob:
+        said = self._options
+        return NewJob(
+            payload=payload,
+            id=said.get("id"),
+            key=said.get("key"),
+            scope=_or(said.get("scope"), "forever"),
+            **self._said(),
+        )
+
+    def _said(self) -> dict[str, Any]:
         kind, said = self.definition, self._options
         retry = said.get("retry")
         policy = retry_preset(retry) if isinstance(retry, str) else retry or kind.retry
         attempts = said.get("max_attempts")
-        return NewJob(
-            kind=kind.kind,
-            payload=payload,
-            id=said.get("id"),
-            queue=_or(said.get("queue"), kind.queue),
-            priority=_or(said.get("priority"), kind.priority),
-            run_at=said.get("run_at"),
-            delay=said.get("delay"),
-            key=said.get("key"),
-            scope=_or(said.get("scope"), "forever"),
-            max_attempts=policy.max_attempts if attempts is None else attempts,
-            retry=_unless_default(policy),
-            timeout=_or(said.get("timeout"), kind.timeout),
-            trace_id=said.get("trace_id"),
-            correlation_id=said.get("correlation_id"),
-        )
+        return {
+            "kind": kind.kind,
+            "queue": _or(said.get("queue"), kind.queue),
+            "priority": _or(said.get("priority"), kind.priority),
+            "run_at": said.get("run_at"),
+            "delay": said.get("delay"),
+            "max_attempts": policy.max_attempts if attempts is None else attempts,
+            "retry": _unless_default(policy),
+            "timeout": _or(said.get("timeout"), kind.timeout),
+            "trace_id": said.get("trace_id"),
+            "correlation_id": said.get("correlation_id"),
+        }
 
 
 class JobFunction(Enqueuer[P, R], Generic[C, V, P, R]):

@@ -14,7 +14,13 @@ from windlass.cli.progress import waiting
 from windlass.cli.session import open_client
 from windlass.cli.text import pretty
 from windlass.cli.tree import single
+from windlass.cli.unserved import is_served
+from windlass.client import SyncClient
 from windlass.errors import InvalidInput
+
+_HINT = (
+    """Names and text have double quotes, and the shell wants single ones around it all: '{"name": "Ada"}'."""
+)
 
 app = single()
 
@@ -94,15 +100,17 @@ def enqueue(
         )
         if not handle.created and not as_json:
             note(f"the key {key!r} is taken: this is the job that was there before")
+        served = _look_for_nodes(client, handle.tenant_id, queue, kind, as_json=as_json)
         if not wait:
-            _print_enqueued(handle.id, handle.tenant_id, created=handle.created, as_json=as_json)
+            _print_enqueued(handle.id, handle.tenant_id, handle.created, served, as_json=as_json)
             return
         if not as_json:
             note(f"job {handle.id}")
         with waiting(f"waiting for {kind}"):
             result = handle.wait(timeout=wait_timeout)
     if as_json:
-        print_json({"id": handle.id, "created": handle.created, "state": "succeeded", "result": result})
+        done = {"id": handle.id, "created": handle.created, "served": served}
+        print_json({**done, "state": "succeeded", "result": result})
     else:
         say(pretty(result))
 
@@ -116,14 +124,33 @@ def read_payload(text: str) -> Any:
         return json.loads(text)
     except RecursionError:
         raise InvalidInput(f"{source} is nested too deeply") from None
-    except ValueError as error:
-        raise InvalidInput(
-            f"{source} is not JSON: {error}", hint="Text needs its quotes too, as in '\"text\"'."
-        ) from None
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, character {error.colno}"
+        raise InvalidInput(f"{source} is not JSON from {where} on: {_excerpt(error)}", hint=_HINT) from None
+    except ValueError:
+        raise InvalidInput(f"{source} holds a number that is too long to be read") from None
 
 
-def _print_enqueued(job_id: UUID, tenant_id: UUID, *, created: bool, as_json: bool) -> None:
+def _excerpt(error: json.JSONDecodeError) -> str:
+    """What stands where the trouble begins."""
+    rest = error.doc[error.pos :].partition("\n")[0]
+    return f"{rest[:20]!r}" if rest else "it ends too early"
+
+
+def _look_for_nodes(client: SyncClient, tenant: UUID, queue: str, kind: str, *, as_json: bool) -> bool | None:
+    """Whether a node takes such a job; asked only where somebody is there to read the answer."""
+    if not as_json and not sys.stderr.isatty():
+        return None
+    served = is_served(client, tenant, queue, kind)
+    if served.hint and not as_json:
+        note(f"hint: {served.hint}")
+    return served.yes
+
+
+def _print_enqueued(
+    job_id: UUID, tenant_id: UUID, created: bool, served: bool | None, *, as_json: bool
+) -> None:
     if as_json:
-        print_json({"id": job_id, "tenant_id": tenant_id, "created": created})
+        print_json({"id": job_id, "tenant_id": tenant_id, "created": created, "served": served})
     else:
         say(str(job_id))

@@ -75,7 +75,7 @@ _WHAT_TO_DO: Mapping[str, str] = {
     "not_leader": "Ask the leader instead.",
     "forbidden": "Connect as a role that may do this, for the tenant that it belongs to.",
     "unavailable": "Is the database running and reachable? `windlass doctor` looks closer.",
-    "schema_mismatch": "`windlass migrate --check` says what is missing.",
+    "schema_mismatch": "`windlass migrate` installs what is missing; a newer database needs a newer release.",
     "wait_timeout": "The job is still on its way; wait again, or look: windlass jobs show ID.",
     "limit_exceeded": "Try again later.",
 }

@@ -6,10 +6,10 @@ from uuid import UUID
 
 import typer
 
-from windlass.cli.options import AsJson, DatabaseUrl, Reason, TenantName, WrongUsage, to_moment_or_span
+from windlass.cli.options import AsJson, DatabaseUrl, Reason, TenantName, WrongUsage, to_id, to_moment_or_span
 from windlass.cli.output import Column, print_json, print_table, say
 from windlass.cli.session import open_client, resolve_moment
-from windlass.cli.text import moment
+from windlass.cli.text import stamp
 from windlass.cli.tree import listing_group
 from windlass.model import Gate
 
@@ -36,8 +36,8 @@ def list_gates(tenant: TenantName = None, database_url: DatabaseUrl = None, as_j
         Column("HOLDS", lambda gate: gate.scope),
         Column("REASON", lambda gate: gate.reason),
         Column("BY", lambda gate: gate.actor),
-        Column("SINCE", lambda gate: moment(gate.created_at)),
-        Column("UNTIL", lambda gate: gate.expires_at and moment(gate.expires_at)),
+        Column("SINCE", lambda gate: stamp(gate.created_at)),
+        Column("UNTIL", lambda gate: gate.expires_at and stamp(gate.expires_at)),
     ]
     print_table(columns, gates, empty="no gates")
 
@@ -80,7 +80,9 @@ def set_gate(
 
 @app.command("clear")
 def clear_gate(
-    gate_id: Annotated[UUID | None, typer.Argument(metavar="ID", help="The gate, by its id.")] = None,
+    gate_id: Annotated[
+        UUID | None, typer.Argument(parser=to_id, metavar="ID", help="The gate, by its id.")
+    ] = None,
     tenant: OfTenant = None,
     queue: OfQueue = None,
     kind: OfKind = None,

@@ -13,6 +13,13 @@ __all__ = ["load_app"]
 def load_app(name: str) -> Windlass:
     """The Windlass object behind `module:app`; the module may lie in the current directory."""
     module_name, colon, path = name.partition(":")
+    if module_name.endswith(".py") or "/" in module_name:
+        parts = Path(module_name.removesuffix(".py")).parts
+        meant = ".".join(part for part in parts if part not in (".", "/"))
+        raise InvalidInput(
+            f"{module_name!r} is a file, and an application is named by its module: {meant}:{path or 'app'}",
+            hint="Modules are looked for in the current directory and on Python's path.",
+        )
     if not (module_name and colon and path):
         raise InvalidInput(f"{name!r} does not name an application: write module:app, as in shop.jobs:app")
     found: object = _import(module_name)

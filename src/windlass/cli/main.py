@@ -10,7 +10,7 @@ import typer
 from typer.main import get_command
 
 from windlass.cli.exits import CODES_HELP, Exit, describe, exit_code, report
-from windlass.cli.tree import CommandTree
+from windlass.cli.tree import CommandTree, common_last
 
 __all__ = ["app", "run"]
 
@@ -53,7 +53,8 @@ class Line:
         end = words.index("--") if "--" in words else len(words)
         options = words[:end]
         without = [word for word in options if word != "--debug"]
-        return cls(without + words[end:], "--json" in options, debug or len(without) < len(options))
+        told = debug or len(without) < len(options)
+        return cls(common_last(without + words[end:]), "--json" in options, told)
 
     def fail(self, error: BaseException) -> int:
         code, message, details = describe(error)

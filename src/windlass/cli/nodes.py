@@ -4,23 +4,25 @@ from typing import Annotated
 
 import typer
 
-from windlass.cli.options import AsJson, DatabaseUrl
-from windlass.cli.output import Column, print_json, print_table
+from windlass.cli.options import AsJson, DatabaseUrl, Reason
+from windlass.cli.output import Column, print_json, print_table, say
 from windlass.cli.session import open_client
 from windlass.cli.text import moment
-from windlass.cli.tree import single
+from windlass.cli.tree import listing_group
 from windlass.model import Node
 
-app = single()
+app = listing_group("List the nodes, and what each of them is running; drain one.")
 
 
-@app.command()
+@app.command("list")
 def list_nodes(
     stopped: Annotated[bool, typer.Option("--stopped", help="Those too that have stopped.")] = False,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """List the nodes, and what each of them is running; the active ones first.
+
+    A member takes part in cluster jobs; one of the members leads.
 
     Example:
       windlass nodes --stopped
@@ -34,6 +36,7 @@ def list_nodes(
         Column("NODE", lambda node: node.name),
         Column("ID", lambda node: node.id),
         Column("STATE", _shown, style=lambda node: "green" if node.active else "dim"),
+        Column("ROLE", _role),
         Column("RUNNING", lambda node: f"{node.running}/{node.concurrency}", right=True),
         Column("QUEUES", lambda node: ",".join(node.queues)),
         Column("HOST", lambda node: f"{node.host}:{node.pid}"),
@@ -47,5 +50,34 @@ def list_nodes(
 
 def _shown(node: Node) -> str:
     if node.active:
-        return "active"
+        return "draining" if node.draining else "active"
     return "stopped" if node.stopped_at is not None else "silent"
+
+
+def _role(node: Node) -> str | None:
+    if node.leads:
+        return "leader"
+    return "member" if node.member else None
+
+
+@app.command("drain")
+def drain_node(
+    node: Annotated[str, typer.Argument(metavar="NAME", help="The node's name, or its id.")],
+    reason: Reason = None,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let a node claim nothing new, and leave when it is empty.
+
+    What it runs already, runs on, without a limit. It gets no new parts of
+    cluster jobs, and another node leads. Started again, it is as before.
+
+    Example:
+      windlass nodes drain mill --reason "kernel update"
+    """
+    with open_client(database_url) as client:
+        drained = client.drain_node(node, reason=reason)
+    if as_json:
+        print_json({"items": drained})
+    else:
+        say(f"{node} is draining: {len(drained)} node{'s' if len(drained) != 1 else ''}")

@@ -17,6 +17,7 @@ __all__ = [
     "WrongUsage",
     "Yes",
     "split_names",
+    "to_id",
     "to_moment",
     "to_moment_or_span",
     "to_seconds",
@@ -58,11 +59,23 @@ TenantName: TypeAlias = Annotated[
 AppName: TypeAlias = Annotated[
     str, typer.Argument(metavar="MODULE:APP", help="Where the Windlass object is.")
 ]
-JobId: TypeAlias = Annotated[UUID, typer.Argument(metavar="ID", help="The job's whole id.")]
 Reason: TypeAlias = Annotated[
     str | None, typer.Option("--reason", help="Why; kept in the history.", metavar="TEXT")
 ]
 Yes: TypeAlias = Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")]
+
+
+def to_id(text: str) -> UUID:
+    """The id of a job or a gate."""
+    try:
+        return UUID(text)
+    except ValueError:
+        raise typer.BadParameter(
+            f"{text!r} is not an id: one has 32 hexadecimal digits, and listings show it whole"
+        ) from None
+
+
+JobId: TypeAlias = Annotated[UUID, typer.Argument(parser=to_id, metavar="ID", help="The job's whole id.")]
 
 
 def to_seconds(text: str) -> float:

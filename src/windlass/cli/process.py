@@ -132,7 +132,9 @@ def _lines(node: Node, app: Windlass, settings: Settings) -> list[tuple[str, obj
         where = f"from {', '.join(settings.queues)}, {settings.concurrency} at a time"
         lines.append(("worker", f"{settings.node_name} runs {kinds} {where}"))
     else:
-        lines.append(("worker", "none: name an application with --app MODULE:APP to run its jobs"))
+        lines.append(("worker", "none: this node keeps the database in order and runs no jobs"))
+        lines.append(("", "windlass up --app MODULE:APP runs those of an application, and so does"))
+        lines.append(("", "windlass worker MODULE:APP beside this node"))
     return lines
 
 

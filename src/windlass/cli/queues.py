@@ -25,6 +25,7 @@ def list_queues(tenant: TenantName = None, database_url: DatabaseUrl = None, as_
     columns: list[Column[Queue]] = [
         Column("QUEUE", lambda queue: queue.name),
         Column("MODE", lambda queue: queue.mode),
+        Column("AGEING", lambda queue: span(queue.ageing_seconds) if queue.ageing_seconds else None),
         Column("READY", lambda queue: queue.ready, right=True),
         Column("SCHEDULED", lambda queue: queue.scheduled, right=True),
         Column("RUNNING", lambda queue: queue.running, right=True),
@@ -44,21 +45,28 @@ def _oldest(queue: Queue) -> str | None:
 def set_queue(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The queue; it is made if it is new.")],
     mode: Annotated[
-        Literal["fair", "strict"],
+        Literal["fair", "strict"] | None,
         typer.Option(help="fair: tenants take turns; strict: priority alone decides."),
-    ],
+    ] = None,
+    ageing: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="Waiting so long lifts a line's priority by one; 0: never."),
+    ] = None,
     reason: Reason = None,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Say how tenants share a queue.
 
-    Example:
+    Examples:
       windlass queues set reports --mode strict
+      windlass queues set reports --ageing 600
     """
     with open_client(database_url) as client:
-        client.set_queue(name, mode, reason=reason)
+        client.set_queue(name, mode, ageing_seconds=ageing, reason=reason)
+        (queue,) = [queue for queue in client.list_queues() if queue.name == name]
     if as_json:
-        print_json({"name": name, "mode": mode})
+        print_json({"name": name, "mode": queue.mode, "ageing_seconds": queue.ageing_seconds})
     else:
-        say(f"{name} is {mode}")
+        ages = f", and ages by one in {span(queue.ageing_seconds)}" if queue.ageing_seconds else ""
+        say(f"{name} is {queue.mode}{ages}")

@@ -8,7 +8,7 @@ import typer
 from windlass.cli.options import AsJson, DatabaseUrl, Reason
 from windlass.cli.output import Column, print_json, print_table, say
 from windlass.cli.session import open_client
-from windlass.cli.text import moment
+from windlass.cli.text import stamp
 from windlass.cli.tree import listing_group
 from windlass.client import SyncClient
 from windlass.model import Tenant
@@ -18,7 +18,7 @@ PAGE = 500
 Role = Annotated[str, typer.Argument(metavar="ROLE", help="A login role of the database.")]
 
 
-app = listing_group("See and create tenants, and bind database roles to them.")
+app = listing_group("See, create and weigh tenants, and bind database roles to them.")
 
 
 @app.command("list")
@@ -33,10 +33,11 @@ def list_tenants(database_url: DatabaseUrl = None, as_json: AsJson = False) -> N
         Column("TENANT", lambda tenant: tenant.slug),
         Column("NAME", lambda tenant: tenant.name),
         Column("ID", lambda tenant: tenant.id),
+        Column("WEIGHT", lambda tenant: tenant.weight, right=True),
         Column("READY", lambda tenant: tenant.ready, right=True),
         Column("SCHEDULED", lambda tenant: tenant.scheduled, right=True),
         Column("RUNNING", lambda tenant: tenant.running, right=True),
-        Column("CREATED", lambda tenant: moment(tenant.created_at)),
+        Column("CREATED", lambda tenant: stamp(tenant.created_at)),
     ]
     print_table(columns, tenants, empty="no tenants")
 
@@ -68,6 +69,27 @@ def create_tenant(
         print_json({"id": tenant_id, "slug": slug})
     else:
         say(str(tenant_id))
+
+
+@app.command("set")
+def set_tenant(
+    tenant: Annotated[str, typer.Argument(metavar="TENANT", help="Slug or id.")],
+    weight: Annotated[int, typer.Option(metavar="N", help="Jobs per turn, 1 to 1000.")],
+    reason: Reason = None,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Give a tenant another weight: where tenants take turns, it gets so many jobs each time.
+
+    Example:
+      windlass tenants set acme --weight 3 --reason "paid plan"
+    """
+    with open_client(database_url) as client:
+        client.set_tenant(tenant, weight=weight, reason=reason)
+    if as_json:
+        print_json({"tenant": tenant, "weight": weight})
+    else:
+        say(f"{tenant} weighs {weight}")
 
 
 @app.command("bind")

@@ -1,13 +1,14 @@
 """Which commands there are; a command's module is imported when that command runs, so that help is quick."""
 
 import importlib
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-__all__ = ["COMMANDS", "CommandTree", "Entry", "listing_group", "load_command", "single"]
+__all__ = ["COMMANDS", "CommandTree", "Entry", "common_last", "listing_group", "load_command", "single"]
 
 
 class Entry(NamedTuple):
@@ -28,7 +29,7 @@ COMMANDS = (
     Entry("enqueue", "enqueue", _WORK, "Enqueue a job, and print its id."),
     Entry("jobs", "jobs", _WORK, "Find jobs, look at one, and mend what went wrong."),
     Entry("queues", "queues", _OPERATE, "See what waits where, and say how tenants share a queue."),
-    Entry("tenants", "tenants", _OPERATE, "See and create tenants, and bind database roles to them."),
+    Entry("tenants", "tenants", _OPERATE, "See, create and weigh tenants, and bind database roles to them."),
     Entry("gates", "gates", _OPERATE, "Pause a part of the work, or all of it, and let it go on."),
     Entry(
         "nodes",
@@ -37,6 +38,12 @@ COMMANDS = (
         "List the nodes, and what each of them is running.",
     ),
     Entry("doctor", "doctor", _OPERATE, "Examine the installation, and say what to do about it."),
+    Entry(
+        "bench",
+        "bench",
+        _OPERATE,
+        "Measure enqueue, drain and pickup on this database, with jobs that do nothing.",
+    ),
     Entry("migrate", "migrate", _INSTALL, "Bring the database to the schema of this release."),
     Entry("version", "version", _INSTALL, "Print the version of Windlass, and of what it stands on."),
 )
@@ -48,6 +55,22 @@ def load_command(entry: Entry) -> Any:
     command = get_command(module.app)
     command.name = entry.name
     return command
+
+
+# Options that every command takes, and how many words follow each.
+_COMMON = {"--json": 0, "--database-url": 1, "--tenant": 1}
+
+
+def common_last(words: Sequence[str]) -> list[str]:
+    """The words of a command line with common options that stand before the command moved behind it."""
+    place = 0
+    while place < len(words) and (name := words[place].partition("=")[0]) in _COMMON:
+        place += 1 if "=" in words[place] else 1 + _COMMON[name]
+    ahead, rest = list(words[:place]), list(words[place:])
+    if not rest or rest[0].startswith("-"):
+        return list(words)
+    end = rest.index("--") if "--" in rest else len(rest)
+    return rest[:end] + ahead + rest[end:]
 
 
 class CommandTree(TyperGroup):
@@ -69,6 +92,9 @@ class ListingGroup(TyperGroup):
     """A group such as `queues`, where the bare noun lists: `queues --json` is `queues list --json`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        moved = common_last(args)
+        if moved and moved[0] in self.commands:
+            args = moved
         if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
             args = ["list", *args]
         return super().parse_args(ctx, args)

@@ -8,13 +8,16 @@ import asyncio
 import os
 import threading
 import weakref
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from typing import Any, NamedTuple, TypeVar, cast
 
+from windlass.client.gather import Gatherer
 from windlass.client.locate import database_url
 from windlass.db.call import Call
 from windlass.db.connect import connect, connect_async
-from windlass.db.database import AsyncDatabase, SyncDatabase, run, run_async
+from windlass.db.database import AsyncDatabase, SyncDatabase, run_together, run_together_async
 from windlass.db.foreign import check_foreign, run_foreign, run_foreign_async
+from windlass.db.rpc_client import EnqueueCall
 from windlass.settings import Settings
 
 __all__ = ["AsyncForeignCarrier", "AsyncPoolCarrier", "ForeignCarrier", "PoolCarrier"]
@@ -23,6 +26,11 @@ T = TypeVar("T")
 
 # A new connection takes its time, also for a client that has no patience for an outage.
 _LEAST_TIMEOUT = 2.0
+
+
+class _Opened(NamedTuple):
+    database: AsyncDatabase
+    gatherer: Gatherer
 
 
 class AsyncPoolCarrier:
@@ -35,9 +43,9 @@ class AsyncPoolCarrier:
             "max_size": size,
             "timeout": max(patience, _LEAST_TIMEOUT),
         }
-        self._open: dict[tuple[int, asyncio.AbstractEventLoop], AsyncDatabase] = {}
+        self._open: dict[tuple[int, asyncio.AbstractEventLoop], _Opened] = {}
 
-    async def open(self) -> AsyncDatabase:
+    async def open(self) -> "_Opened":
         """The pool, opened if it is not open here; the first connection says at once what is wrong."""
         here = (os.getpid(), asyncio.get_running_loop())
         if here in self._open:
@@ -51,23 +59,25 @@ class AsyncPoolCarrier:
             return faster
         for place in [place for place in self._open if place[1].is_closed()]:
             del self._open[place]
-        self._open[here] = fresh
-        return fresh
+        self._open[here] = opened = _Opened(fresh, Gatherer(fresh.run))
+        return opened
 
     async def close(self) -> None:
         """Close the pool of this event loop; one of another loop can be closed only there."""
-        database = self._open.pop((os.getpid(), asyncio.get_running_loop()), None)
-        if database is not None:
-            await database.close()
+        opened = self._open.pop((os.getpid(), asyncio.get_running_loop()), None)
+        if opened is not None:
+            await opened.database.close()
 
     async def run(self, call: Call[T]) -> T:
-        database = await self.open()
-        return await database.run(call)
+        opened = await self.open()
+        if isinstance(call, EnqueueCall) and not call.alone:
+            return cast(T, await opened.gatherer.enqueue(call))
+        return await opened.database.run(call)
 
-    async def run_together(self, calls: tuple[Call[Any], ...]) -> list[Any]:
-        database = await self.open()
-        async with database.connection() as connection, connection.transaction():
-            return [await run_async(connection, call) for call in calls]
+    async def run_together(self, calls: Iterable[Call[Any]]) -> list[Any]:
+        opened = await self.open()
+        async with opened.database.connection() as connection:
+            return await run_together_async(connection, calls)
 
 
 class PoolCarrier:
@@ -106,10 +116,10 @@ class PoolCarrier:
         database = self.open()
         return database.run(call)
 
-    def run_together(self, calls: tuple[Call[Any], ...]) -> list[Any]:
+    def run_together(self, calls: Iterable[Call[Any]]) -> list[Any]:
         database = self.open()
-        with database.connection() as connection, connection.transaction():
-            return [run(connection, call) for call in calls]
+        with database.connection() as connection:
+            return run_together(connection, calls)
 
 
 def _close_at_home(database: SyncDatabase, process: int) -> None:
@@ -134,7 +144,7 @@ class AsyncForeignCarrier:
     async def run(self, call: Call[T]) -> T:
         return await run_foreign_async(self._connection, call)
 
-    async def run_together(self, calls: tuple[Call[Any], ...]) -> list[Any]:
+    async def run_together(self, calls: Iterable[Call[Any]]) -> list[Any]:
         return [await self.run(call) for call in calls]
 
 
@@ -154,5 +164,5 @@ class ForeignCarrier:
     def run(self, call: Call[T]) -> T:
         return run_foreign(self._connection, call)
 
-    def run_together(self, calls: tuple[Call[Any], ...]) -> list[Any]:
+    def run_together(self, calls: Iterable[Call[Any]]) -> list[Any]:
         return [self.run(call) for call in calls]

@@ -9,7 +9,7 @@ import asyncio
 import functools
 import random
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
 
@@ -49,9 +49,12 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """Calls that commit together or not at all; what comes back is the list of their answers."""
+    """Calls that commit together or not at all; what comes back is the list of their answers.
 
-    calls: tuple[Call[Any], ...]
+    They may be iterated more than once, and slowly: a call is carried out while the next is made.
+    """
+
+    calls: Iterable[Call[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +73,13 @@ class Carrier(Protocol):
 
     def run(self, call: Call[T]) -> T: ...
 
-    def run_together(self, calls: tuple[Call[Any], ...]) -> list[Any]: ...
+    def run_together(self, calls: Iterable[Call[Any]]) -> list[Any]: ...
 
 
 class AsyncCarrier(Protocol):
     async def run(self, call: Call[T]) -> T: ...
 
-    async def run_together(self, calls: tuple[Call[Any], ...]) -> list[Any]: ...
+    async def run_together(self, calls: Iterable[Call[Any]]) -> list[Any]: ...
 
 
 def asking(call: Call[T]) -> Operation[T]:

@@ -3,23 +3,24 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import chain, islice
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
+from windlass.client.batch import Parts, Split, alike_calls, mixed_calls
 from windlass.client.core import Core, Settled, TenantName, as_id
 from windlass.client.effects import Operation, Together
 from windlass.db import rpc_client
+from windlass.db.call import Call
 from windlass.db.rpc_client import Enqueued
 from windlass.errors import NotFound
-from windlass.model import NewJob, RetryPolicy, Scope, retry_preset, uuid7
+from windlass.model import NewJob, RetryPolicy, Scope, retry_preset, uuid7, uuid7_many
 from windlass.telemetry import current_job
 
 __all__ = ["EnqueueOperations"]
 
 H = TypeVar("H")
-
-CHUNK_JOBS = 5_000
-CHUNK_BYTES = 32 * 1024 * 1024
+T = TypeVar("T")
 
 
 class EnqueueOperations(Core, Generic[H]):
@@ -77,31 +78,97 @@ class EnqueueOperations(Core, Generic[H]):
         (ready,) = yield from self._completed([job])
         payload = ready.encode_payload(self.settled.max_payload_bytes)
         try:
-            answer = yield from self._safely(rpc_client.enqueue_job(tenant_id, ready, payload))
+            known = job.key is not None or job.id is not None  # and so perhaps just being written by somebody
+            call = rpc_client.enqueue_job(tenant_id, ready, payload, alone=known)
+            answer = yield from self._safely(call)
         except NotFound:
             self._forget_tenant(tenant)
             raise
         return self._handle(tenant_id, job, ready, answer)
+
+    def enqueue_many(
+        self,
+        kind: str,
+        payloads: Iterable[Any],
+        *,
+        tenant: TenantName | None = None,
+        queue: str = "default",
+        priority: int = 0,
+        run_at: datetime | None = None,
+        delay: float | timedelta | None = None,
+        max_attempts: int | None = None,
+        retry: RetryPolicy | str | None = None,
+        timeout: float | timedelta | None = None,
+        trace_id: str | None = None,
+        correlation_id: str | None = None,
+        encode: Callable[[Any], Any] | None = None,
+    ) -> Operation[list[H]]:
+        """Enqueue a job of one kind for each payload: all of them or none, one handle each in their order.
+
+        The fastest way in.  `encode` makes the JSON value of a payload, where it is not one already.
+        """
+        pattern = NewJob(
+            kind=kind,
+            payload=None,
+            queue=queue,
+            priority=priority,
+            run_at=run_at,
+            delay=delay,
+            max_attempts=max_attempts,
+            retry=retry_preset(retry) if isinstance(retry, str) else retry,
+            timeout=timeout,
+            trace_id=trace_id,
+            correlation_id=correlation_id,
+        )
+        given = list(payloads)
+        return self._enqueue_alike(tenant, pattern, given, uuid7_many(len(given)), encode)
 
     def enqueue_jobs(self, jobs: Iterable[NewJob], *, tenant: TenantName | None = None) -> Operation[list[H]]:
         """Enqueue many jobs, of one kind or several: all of them or none, one handle each in their order."""
         given = list(jobs)
         if not given:
             return []
+        shared = given[0].shared
+        if all(job.key is None and job.id is None and job.shared == shared for job in given):
+            payloads, ids = [job.payload for job in given], uuid7_many(len(given))
+            return (yield from self._enqueue_alike(tenant, given[0], payloads, ids))
         tenant_id = yield from self._tenant(tenant)
         ready = yield from self._completed(given)
-        limit = self.settled.max_payload_bytes
-        texts = [job.to_json(job.encode_payload(limit)) for job in ready]
-        # Split only where we hold the parts together: a caller's connection may commit each statement.
-        chunks = list(_chunks(texts)) if self.settled.own_connection else [texts]
-        calls = tuple(rpc_client.enqueue_jobs(tenant_id, chunk) for chunk in chunks)
+        answers = yield from self._in_parts(tenant, mixed_calls(tenant_id, ready, self._split(len(ready))))
+        flat = (one for part in answers for one in part)
+        return [self._handle(tenant_id, *one) for one in zip(given, ready, flat, strict=True)]
+
+    def _enqueue_alike(
+        self,
+        tenant: TenantName | None,
+        pattern: NewJob,
+        payloads: Sequence[Any],
+        ids: Sequence[UUID],
+        encode: Callable[[Any], Any] | None = None,
+    ) -> Operation[list[H]]:
+        """Jobs whose ids were made here: whatever is found under one of them is from our own first try."""
+        if not payloads:
+            return []
+        tenant_id = yield from self._tenant(tenant)
+        (ready,) = yield from self._completed([pattern])
+        split = self._split(len(payloads))
+        yield from self._in_parts(tenant, alike_calls(tenant_id, ready, ids, payloads, split, encode))
+        return [self._make_handle(job_id, tenant_id, True) for job_id in ids]
+
+    def _split(self, count: int) -> Split:
+        return Split.of(count, self.settled.max_payload_bytes, whole=not self.settled.own_connection)
+
+    def _in_parts(self, tenant: TenantName | None, calls: Iterator[Call[T]]) -> Operation[list[T]]:
+        """Carry out calls that commit together; the answers to all, in order."""
+        first = list(islice(calls, 2))
         try:
-            answers = yield from self._safely_any(Together(calls) if len(calls) > 1 else calls[0])
+            if len(first) == 1:
+                return [(yield from self._safely(first[0]))]
+            answers: list[T] = yield from self._safely_any(Together(Parts(chain(first, calls))))
+            return answers
         except NotFound:
             self._forget_tenant(tenant)
             raise
-        flat: list[Enqueued] = [one for part in answers for one in part] if len(calls) > 1 else answers
-        return [self._handle(tenant_id, *one) for one in zip(given, ready, flat, strict=True)]
 
     def _completed(self, jobs: Sequence[NewJob]) -> Operation[list[NewJob]]:
         """The jobs as they are sent: with an id of their own, so that an enqueue can be said twice.
@@ -139,15 +206,3 @@ class EnqueueOperations(Core, Generic[H]):
 
 def _due(job: NewJob, now: datetime) -> datetime | None:
     return job.run_at if job.delay_seconds is None else now + timedelta(seconds=job.delay_seconds)
-
-
-def _chunks(texts: Sequence[str]) -> Iterator[list[str]]:
-    chunk: list[str] = []
-    size = 0
-    for text in texts:
-        if chunk and (len(chunk) == CHUNK_JOBS or size + len(text) > CHUNK_BYTES):
-            yield chunk
-            chunk, size = [], 0
-        chunk.append(text)
-        size += len(text)
-    yield chunk

@@ -8,6 +8,7 @@ from typing import Any, Generic, Self, TypeVar
 from uuid import UUID
 
 from windlass.client.carriers import AsyncForeignCarrier, AsyncPoolCarrier, ForeignCarrier, PoolCarrier
+from windlass.client.cluster import ClusterOperations
 from windlass.client.core import Settled, TenantName
 from windlass.client.effects import (
     Operation,
@@ -18,7 +19,6 @@ from windlass.client.effects import (
     run_effects_async,
     synchronous,
 )
-from windlass.client.enqueue import EnqueueOperations
 from windlass.client.handle import JobHandle, SyncJobHandle
 from windlass.client.installation import InstallationOperations
 from windlass.client.jobs import JobOperations
@@ -34,7 +34,7 @@ PATIENCE_SECONDS = 30.0
 POOL_SIZE = 4
 
 
-class Operations(EnqueueOperations[H], JobOperations, InstallationOperations, Generic[H]):
+class Operations(ClusterOperations[H], JobOperations, InstallationOperations, Generic[H]):
     """Everything that a client can do."""
 
 
@@ -94,6 +94,7 @@ class AsyncClient:
     enqueue = asynchronous(_AsyncClient.enqueue)
     enqueue_job = asynchronous(_AsyncClient.enqueue_job)
     enqueue_jobs = asynchronous(_AsyncClient.enqueue_jobs)
+    enqueue_many = asynchronous(_AsyncClient.enqueue_many)
     handle = asynchronous(_AsyncClient.handle)
     wait_job = asynchronous(_AsyncClient.wait_job)
     get_job = asynchronous(_AsyncClient.get_job)
@@ -112,10 +113,17 @@ class AsyncClient:
     bind_role = asynchronous(_AsyncClient.bind_role)
     unbind_role = asynchronous(_AsyncClient.unbind_role)
     set_queue = asynchronous(_AsyncClient.set_queue)
+    set_tenant = asynchronous(_AsyncClient.set_tenant)
     list_queues = asynchronous(_AsyncClient.list_queues)
+    list_unserved = asynchronous(_AsyncClient.list_unserved)
     list_nodes = asynchronous(_AsyncClient.list_nodes)
     list_events = asynchronous(_AsyncClient.list_events)
     health = asynchronous(_AsyncClient.health)
+    create_cluster_job = asynchronous(_AsyncClient.create_cluster_job)
+    get_cluster_job = asynchronous(_AsyncClient.get_cluster_job)
+    get_leader = asynchronous(_AsyncClient.get_leader)
+    begin_action = asynchronous(_AsyncClient.begin_action)
+    drain_node = asynchronous(_AsyncClient.drain_node)
 
 
 _SyncClient = Operations[SyncJobHandle[Any]]
@@ -172,6 +180,7 @@ class SyncClient:
     enqueue = synchronous(_SyncClient.enqueue)
     enqueue_job = synchronous(_SyncClient.enqueue_job)
     enqueue_jobs = synchronous(_SyncClient.enqueue_jobs)
+    enqueue_many = synchronous(_SyncClient.enqueue_many)
     handle = synchronous(_SyncClient.handle)
     wait_job = synchronous(_SyncClient.wait_job)
     get_job = synchronous(_SyncClient.get_job)
@@ -190,10 +199,17 @@ class SyncClient:
     bind_role = synchronous(_SyncClient.bind_role)
     unbind_role = synchronous(_SyncClient.unbind_role)
     set_queue = synchronous(_SyncClient.set_queue)
+    set_tenant = synchronous(_SyncClient.set_tenant)
     list_queues = synchronous(_SyncClient.list_queues)
+    list_unserved = synchronous(_SyncClient.list_unserved)
     list_nodes = synchronous(_SyncClient.list_nodes)
     list_events = synchronous(_SyncClient.list_events)
     health = synchronous(_SyncClient.health)
+    create_cluster_job = synchronous(_SyncClient.create_cluster_job)
+    get_cluster_job = synchronous(_SyncClient.get_cluster_job)
+    get_leader = synchronous(_SyncClient.get_leader)
+    begin_action = synchronous(_SyncClient.begin_action)
+    drain_node = synchronous(_SyncClient.drain_node)
 
 
 def _settle(

@@ -49,7 +49,7 @@ class HandleOperations(Generic[R]):
 class _Handle(Generic[R]):
     """The job's id; `created` is False for a duplicate, whose job was there before."""
 
-    __slots__ = ("_operations", "_run", "created", "id", "tenant_id")
+    __slots__ = ("_jobs", "_run", "created", "id", "tenant_id")
 
     def __init__(
         self,
@@ -62,8 +62,12 @@ class _Handle(Generic[R]):
         self.id = job_id
         self.tenant_id = tenant_id
         self.created = created
-        self._operations: HandleOperations[R] = HandleOperations(jobs, job_id, tenant_id)
+        self._jobs = jobs
         self._run = run
+
+    @property
+    def _operations(self) -> HandleOperations[R]:
+        return HandleOperations(self._jobs, self.id, self.tenant_id)  # only now: most handles are never asked
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id} {'created' if self.created else 'found'}>"

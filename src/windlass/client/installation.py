@@ -9,7 +9,7 @@ from windlass.client.core import Core, TenantName, as_id, as_names, optional_mom
 from windlass.client.effects import Operation, asking
 from windlass.db import rpc_operator
 from windlass.errors import InvalidInput
-from windlass.model import Event, Gate, Node, Page, Queue, Tenant, check_slug
+from windlass.model import Event, Gate, Node, Page, Queue, Tenant, Unserved, check_slug
 
 __all__ = ["InstallationOperations"]
 
@@ -101,16 +101,42 @@ class InstallationOperations(Core):
         """Let a database role name any tenant again; returns the one to which it was bound."""
         return (yield from asking(rpc_operator.unbind_role(role, reason, self._actor(actor))))
 
-    def set_queue(
-        self, queue: str, mode: str, *, reason: str | None = None, actor: str | None = None
+    def set_tenant(
+        self, tenant: TenantName, *, weight: int, reason: str | None = None, actor: str | None = None
     ) -> Operation[None]:
-        """Say how tenants share a queue: `fair` (they take turns) or `strict` (priority alone decides)."""
-        return (yield from self._safely(rpc_operator.set_queue(queue, mode, reason, self._actor(actor))))
+        """Give a tenant another weight: so many jobs it gets each time that it is its turn."""
+        tenant_id = yield from self._tenant(tenant)
+        call = rpc_operator.set_tenant(tenant_id, weight, reason, self._actor(actor))
+        return (yield from self._safely(call))
+
+    def set_queue(
+        self,
+        queue: str,
+        mode: str | None = None,
+        *,
+        ageing_seconds: float | None = None,
+        reason: str | None = None,
+        actor: str | None = None,
+    ) -> Operation[None]:
+        """Say how tenants share a queue: `fair` (they take turns) or `strict` (priority alone decides).
+
+        With `ageing_seconds` a line's priority rises by one for each such time that its first job has waited;
+        0 turns that off.  What is None stays as it is.
+        """
+        call = rpc_operator.set_queue(queue, mode, ageing_seconds, reason, self._actor(actor))
+        return (yield from self._safely(call))
 
     def list_queues(self, *, tenant: TenantName | None = None) -> Operation[list[Queue]]:
         """Queues with their load: of all tenants, or of one."""
         tenant_id = yield from self._tenant_or_all(tenant)
         return (yield from self._safely(rpc_operator.list_queues(tenant_id)))
+
+    def list_unserved(
+        self, *, tenant: TenantName | None = None, queue: str | None = None, kind: str | None = None
+    ) -> Operation[list[Unserved]]:
+        """Queues and kinds of which jobs wait and that no active node takes; what waits most comes first."""
+        tenant_id = yield from self._tenant_or_all(tenant)
+        return (yield from self._safely(rpc_operator.list_unserved(tenant_id, queue, kind)))
 
     def list_nodes(self, *, stopped: bool = False) -> Operation[list[Node]]:
         """Nodes, the active ones first; those that were stopped only if asked for."""

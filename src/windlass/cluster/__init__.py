@@ -1,6 +1,21 @@
 """What nodes do together: each of these may run in every node, at the same time."""
 
+from windlass.cluster.context import LeaderContext
+from windlass.cluster.kinds import ClusterKind, ClusterKinds
+from windlass.cluster.lanes import LaneKeeper
 from windlass.cluster.maintenance import Maintainer, Pruner
+from windlass.cluster.member import Member
 from windlass.cluster.reaper import Reaper
+from windlass.cluster.worker import ClusterWorker
 
-__all__ = ["Maintainer", "Pruner", "Reaper"]
+__all__ = [
+    "ClusterKind",
+    "ClusterKinds",
+    "ClusterWorker",
+    "LaneKeeper",
+    "LeaderContext",
+    "Maintainer",
+    "Member",
+    "Pruner",
+    "Reaper",
+]

@@ -1,6 +1,8 @@
 """Recovery of what dead or silent workers held."""
 
 import logging
+from collections.abc import Callable
+from datetime import timedelta
 
 from windlass.db.rpc import expire_leases
 from windlass.worker.service import Runner, Service
@@ -8,28 +10,47 @@ from windlass.worker.signals import Signals
 
 __all__ = ["Reaper"]
 
+_SPARED_TICKS = 5
+_RECENT = timedelta(minutes=1)
+_ALL_ROUNDS = 15
+
 
 class Reaper(Service):
     """Expires overdue leases, one bounded batch at a time.
 
     What becomes of their jobs (queued again, or dead) is decided in SQL by `windlass.expire_leases`; this
     loop only says when to ask.  Claims that come back short ask too: the reaper is for busy times.
+    While another node leads (`spared` says so) it asks at every fifth interval: the leader is at it.
     """
 
     name = "reaper"
 
     def __init__(
-        self, runner: Runner, *, interval: float = 2.0, batch: int = 100, signals: Signals | None = None
+        self,
+        runner: Runner,
+        *,
+        interval: float = 2.0,
+        batch: int = 100,
+        signals: Signals | None = None,
+        spared: Callable[[], bool] | None = None,
     ) -> None:
         super().__init__(runner, interval, signals)
         self._batch = batch
+        self._spared = spared
+        self._ticks = self._rounds = 0
         self.recovered = 0
         """Jobs taken from expired leases so far."""
 
     async def tick(self) -> None:
+        self._ticks += 1
+        if self._spared is not None and self._spared() and self._ticks % _SPARED_TICKS:
+            return
+        # Most times only what ran out of late: a held snapshot keeps every lease that ever was in the index.
+        within = _RECENT if self._rounds % _ALL_ROUNDS else None
+        self._rounds += 1
         expired = self._batch
         while expired >= self._batch:  # a full batch: more may be waiting, ask again
-            expired = await self._runner.run(expire_leases(self._batch))
+            expired = await self._runner.run(expire_leases(self._batch, within))
             if expired:
                 self.recovered += expired
                 self._signals.worker(

@@ -16,8 +16,12 @@ Row = Sequence[Any]
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[T]):
-    """`text` numbers its values `$1`, `$2`, … in order, each used once."""
+    """`text` numbers its values `$1`, `$2`, … in order, each used once.
+
+    With `raw`, our own connections hand ids, JSON and times to `read` as they came (see `wire`).
+    """
 
     text: str
     values: tuple[Any, ...]
     read: Callable[[Sequence[Row]], T]
+    raw: bool = False

@@ -5,11 +5,13 @@ text, which every driver leaves alone, and an id is made a UUID whatever it arri
 """
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
 from windlass.db.call import Row
+from windlass.model.document import MAX_DEPTH
 
 __all__ = ["Columns", "read_json", "read_uuid"]
 
@@ -21,7 +23,37 @@ def read_uuid(value: Any) -> UUID:
 
 
 def read_json(value: Any) -> Any:
-    return None if value is None else json.loads(value)
+    """A JSON value; where Python cannot hold it (whoever wrote it did not ask Python), its text instead.
+
+    A number of thousands of digits, or nesting without end, must not hide the jobs listed beside it.
+    """
+    if value is None:
+        return None
+    try:
+        found = _DECODER.decode(value)
+    except (ValueError, RecursionError):
+        return value
+    few = value.count("[") + value.count("{") <= MAX_DEPTH
+    return found if few or not _nested_deeper(found, MAX_DEPTH) else value
+
+
+def _nested_deeper(value: Any, levels: int) -> bool:
+    """What is read must also be written, shown and compared by code that calls itself for each level."""
+    layer: list[Any] = [value] if isinstance(value, dict | list) else []
+    for _ in range(levels):
+        inside = [part.values() if isinstance(part, dict) else part for part in layer]
+        layer = [inner for parts in inside for inner in parts if isinstance(inner, dict | list)]
+        if not layer:
+            return False
+    return True
+
+
+def _read_float(text: str) -> float | str:
+    number = float(text)
+    return number if math.isfinite(number) else text
+
+
+_DECODER = json.JSONDecoder(parse_float=_read_float)
 
 
 class Columns(Generic[T]):

@@ -15,7 +15,9 @@ from psycopg import AsyncConnection, Connection
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import TupleRow
 
+from windlass.db.wire import OurTypes
 from windlass.errors import InvalidInput, WindlassError, from_sqlstate
+from windlass.model.names import describe_unstorable
 
 __all__ = [
     "Pooler",
@@ -25,6 +27,7 @@ __all__ = [
     "driver_options",
     "translate",
     "translated",
+    "unstorable",
 ]
 
 Pooler = Literal["none", "transaction"]
@@ -63,7 +66,8 @@ def driver_options(pooler: Pooler) -> dict[str, Any]:
     Behind a transaction pooler the next statement may run on another server connection, where
     a statement prepared on this one does not exist: so nothing is prepared there.
     """
-    return {"autocommit": True, **({"prepare_threshold": None} if pooler == "transaction" else {})}
+    unprepared = {"prepare_threshold": None} if pooler == "transaction" else {}
+    return {"autocommit": True, "context": OurTypes(), **unprepared}
 
 
 def connect(url: str, *, pooler: Pooler = "none", application_name: str = "windlass") -> Connection[TupleRow]:
@@ -111,6 +115,12 @@ def _details(error: psycopg.Error) -> dict[str, Any]:
     return {**details, **named} if isinstance(named, dict) else {**details, "detail": text}
 
 
+def unstorable(error: UnicodeEncodeError) -> InvalidInput:
+    """The refusal of text that is not Unicode, such as a file name that nobody could decode."""
+    found = describe_unstorable(error.object[error.start])
+    return InvalidInput(f"the database cannot store text that contains {found}")
+
+
 @contextmanager
 def translated() -> Iterator[None]:
     """Turn the driver's errors into ours; serves synchronous and asynchronous blocks alike."""
@@ -118,3 +128,5 @@ def translated() -> Iterator[None]:
         yield
     except psycopg.Error as error:
         raise translate(error) from error
+    except UnicodeEncodeError as error:  # the driver's own, before anything is sent
+        raise unstorable(error) from None

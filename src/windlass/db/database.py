@@ -4,7 +4,7 @@ Both faces run the same `Call` values.  A statement that failed because its conn
 repeated here: whether that is safe is for the caller to know.
 """
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypedDict, TypeVar, Unpack
 
@@ -13,9 +13,10 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolClosed, PoolTi
 
 from windlass.db.call import Call
 from windlass.db.connect import Pooler, connection_parameters, driver_options, translated
+from windlass.db.wire import leave_raw
 from windlass.errors import Unavailable
 
-__all__ = ["AsyncDatabase", "SyncDatabase", "run", "run_async"]
+__all__ = ["AsyncDatabase", "SyncDatabase", "run", "run_async", "run_together", "run_together_async"]
 
 T = TypeVar("T")
 
@@ -51,6 +52,8 @@ async def run_async(connection: AsyncConnection[Any], call: Call[T]) -> T:
     """Carry out a call on an open connection of ours."""
     with translated():
         async with AsyncRawCursor(connection) as cursor:
+            if call.raw:
+                leave_raw(cursor)
             await cursor.execute(call.text.encode(), call.values, binary=True)
             rows = await cursor.fetchall()
     return call.read(rows)
@@ -58,9 +61,55 @@ async def run_async(connection: AsyncConnection[Any], call: Call[T]) -> T:
 
 def run(connection: Connection[Any], call: Call[T]) -> T:
     with translated(), RawCursor(connection) as cursor:
+        if call.raw:
+            leave_raw(cursor)
         cursor.execute(call.text.encode(), call.values, binary=True)
         rows = cursor.fetchall()
     return call.read(rows)
+
+
+async def run_together_async(connection: AsyncConnection[Any], calls: Iterable[Call[Any]]) -> list[Any]:
+    """Carry out calls in one transaction; none waits for the answer to the one before.
+
+    Not by `transaction()`, which would wait for the answer to its `begin`.
+    """
+    sent: list[tuple[Call[Any], AsyncRawCursor[Any]]] = []
+    with translated():
+        try:
+            async with connection.pipeline():
+                await connection.execute("begin")
+                for call in calls:
+                    cursor = AsyncRawCursor(connection)
+                    if call.raw:
+                        leave_raw(cursor)
+                    await cursor.execute(call.text.encode(), call.values, binary=True)
+                    sent.append((call, cursor))
+                await connection.execute("commit")
+        except BaseException:
+            if not connection.closed:
+                await connection.rollback()
+            raise
+        return [call.read(await cursor.fetchall()) for call, cursor in sent]
+
+
+def run_together(connection: Connection[Any], calls: Iterable[Call[Any]]) -> list[Any]:
+    sent: list[tuple[Call[Any], RawCursor[Any]]] = []
+    with translated():
+        try:
+            with connection.pipeline():
+                connection.execute("begin")
+                for call in calls:
+                    cursor = RawCursor(connection)
+                    if call.raw:
+                        leave_raw(cursor)
+                    cursor.execute(call.text.encode(), call.values, binary=True)
+                    sent.append((call, cursor))
+                connection.execute("commit")
+        except BaseException:
+            if not connection.closed:
+                connection.rollback()
+            raise
+        return [call.read(cursor.fetchall()) for call, cursor in sent]
 
 
 class AsyncDatabase:

@@ -19,7 +19,7 @@ from psycopg import AsyncConnection, AsyncRawCursor, Connection, RawCursor
 from psycopg.rows import tuple_row
 
 from windlass.db.call import Call, Row
-from windlass.db.connect import translate
+from windlass.db.connect import translate, unstorable
 from windlass.errors import InvalidInput, WindlassError, from_sqlstate
 
 __all__ = ["check_foreign", "is_async_connection", "run_foreign", "run_foreign_async"]
@@ -187,6 +187,8 @@ def _translate(error: BaseException) -> WindlassError | None:
     while behind is not None:
         if isinstance(behind, psycopg.Error):
             return translate(behind)
+        if isinstance(behind, UnicodeEncodeError):
+            return unstorable(behind)
         sqlstate = getattr(behind, "sqlstate", None) or getattr(behind, "pgcode", None)
         if isinstance(sqlstate, str):
             return _from_answer(sqlstate, behind)

@@ -19,7 +19,7 @@ from windlass.db.connect import Pooler, connect, connect_async, translated
 from windlass.db.database import run, run_async
 from windlass.errors import SchemaMismatch, Unavailable, WindlassError
 
-__all__ = ["AsyncLink", "Backoff", "SyncLink"]
+__all__ = ["AsyncLink", "Backoff", "SyncLink", "heed_cancel"]
 
 T = TypeVar("T")
 
@@ -72,6 +72,7 @@ class AsyncLink:
             except BaseException as error:
                 if not _survives(connection, error):
                     await self._drop()
+                heed_cancel(error)
                 raise
 
     async def close(self) -> None:
@@ -115,6 +116,17 @@ class SyncLink:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
+
+
+def heed_cancel(error: BaseException) -> None:
+    """Raise the cancellation of this task that the driver has dropped.
+
+    Canceled in the middle of a statement, the driver asks the server to give it up and waits for that; if the
+    connection breaks meanwhile it raises that error instead, and who canceled would wait for ever.
+    """
+    task = asyncio.current_task()
+    if task is not None and task.cancelling() and not isinstance(error, asyncio.CancelledError):
+        raise asyncio.CancelledError from error
 
 
 def _survives(connection: AsyncConnection[Any] | Connection[Any], error: BaseException) -> bool:

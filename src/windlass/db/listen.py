@@ -13,7 +13,7 @@ from typing import Any
 from psycopg import AsyncConnection
 
 from windlass.db.connect import connect_async, translated
-from windlass.db.link import Backoff
+from windlass.db.link import Backoff, heed_cancel
 from windlass.errors import Unavailable, WindlassError
 
 __all__ = ["CHANNEL", "Listener"]
@@ -60,6 +60,7 @@ class Listener:
             try:
                 await self._listen(backoff)
             except WindlassError as error:
+                heed_cancel(error)
                 if told <= self.sessions:  # once for each time that it is lost
                     told = self.sessions + 1
                     _log.warning("not listening for new work, polling only: %s", error)

@@ -6,17 +6,21 @@ treats it alike.
 """
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from windlass.db.call import Call, Row
+from windlass.db.wire import Ids, Texts
 from windlass.model import ClaimedJob
 
 __all__ = [
     "Ended",
     "Heard",
+    "Known",
+    "OpenLane",
     "Refused",
+    "Survey",
     "claim_jobs",
     "complete_jobs",
     "expire_leases",
@@ -24,7 +28,9 @@ __all__ = [
     "finish_job",
     "release_jobs",
     "renew_leases",
+    "retire_lanes",
     "snooze_jobs",
+    "survey_lanes",
 ]
 
 
@@ -55,9 +61,21 @@ class Heard(NamedTuple):
 
 _CLAIM = (
     "select job_id, tenant_id, queue, kind, priority, payload, token, version, counted, max_attempts,"
-    " expires_at, trace_id, correlation_id, created_at, timeout_ms / 1000.0::float8"
-    " from windlass.claim_jobs($1::uuid, $2::text[], $3::text[], $4::int, $5::float8, $6::boolean)"
+    " expires_at, trace_id, correlation_id, created_at, timeout_ms / 1000.0::float8, lane_id, seq"
+    " from windlass.claim_jobs($1::uuid, $2::text[], $3::text[], $4::int, $5::float8, $6::boolean,"
+    " $7::int[], $8::bigint[], $9::boolean, $10::timestamptz)"
 )
+
+
+class Known(NamedTuple):
+    """What a claim need not look at: lanes with the places up to which there is nothing in them."""
+
+    lanes: Sequence[int] = ()
+    marks: Sequence[int] = ()
+    only: bool = False
+    """Look at no other lanes."""
+    since: datetime | None = None
+    """What was due or had expired before then was seen to."""
 
 
 def claim_jobs(
@@ -68,19 +86,85 @@ def claim_jobs(
     lease_seconds: float,
     *,
     wait: bool = False,
+    known: Known | None = None,
 ) -> Call[list[ClaimedJob]]:
-    """Take up to `limit` jobs; with `wait`, a claim that comes back short asks to be woken."""
-    values = (node_id, list(queues), None if kinds is None else list(kinds), limit, lease_seconds, wait)
-    return Call(_CLAIM, values, _claimed)
+    """Take up to `limit` jobs; with `wait`, a claim that finds nothing asks to be woken."""
+    lanes, marks, only, since = known or Known()
+    values = (
+        node_id,
+        list(queues),
+        None if kinds is None else list(kinds),
+        limit,
+        lease_seconds,
+        wait,
+        list(lanes),
+        list(marks),
+        only,
+        since,
+    )
+    return Call(_CLAIM, values, _claimed, raw=True)
 
 
 def _claimed(rows: Sequence[Row]) -> list[ClaimedJob]:
-    return [ClaimedJob._make(row) for row in rows]
+    if rows and not isinstance(rows[0][0], bytes):  # a driver that read them in its own way
+        return [ClaimedJob(*row) for row in rows]
+    return list(map(ClaimedJob._make, rows))
 
 
-def renew_leases(tokens: Sequence[UUID], lease_seconds: float) -> Call[list[Heard]]:
+class OpenLane(NamedTuple):
+    """A lane that a worker may claim from; `head` is the first place in it, if it was not known before."""
+
+    lane_id: int
+    flow: str
+    priority: int
+    weight: int
+    one_line: bool
+    head: int | None
+
+
+class Survey(NamedTuple):
+    """What `windlass.survey_lanes` saw, and between which transactions it stood."""
+
+    lanes: list[OpenLane]
+    heads: dict[int, int]
+    """Of the known lanes, where something is in line behind the mark."""
+    seen_from: int
+    seen_to: int
+    seen_at: datetime
+    due_from: datetime | None
+
+
+_SURVEY = (
+    "select lane_id, flow, priority, weight, one_line, head, seen_from, seen_to, seen_at, due_from"
+    " from windlass.survey_lanes($1::uuid, $2::text[], $3::text[], $4::int[], $5::bigint[], $6::bigint[],"
+    " $7::timestamptz, $8::boolean)"
+)
+
+
+def survey_lanes(
+    node_id: UUID,
+    queues: Sequence[str],
+    kinds: Sequence[str] | None,
+    known: Sequence[tuple[int, int, int | None]],
+    *,
+    since: datetime | None,
+    describe: bool,
+) -> Call[Survey]:
+    """Look at the lanes; `known` has the id, floor and mark of those that the caller knows."""
+    lanes, floors, marks = ([*column] for column in zip(*known, strict=True)) if known else ([], [], [])
+    names = None if kinds is None else list(kinds)
+    return Call(_SURVEY, (node_id, list(queues), names, lanes, floors, marks, since, describe), _surveyed)
+
+
+def _surveyed(rows: Sequence[Row]) -> Survey:
+    lanes = [OpenLane._make(row[:6]) for row in rows if row[1] is not None]
+    heads = {row[0]: row[5] for row in rows[1:] if row[1] is None}
+    return Survey(lanes, heads, *rows[0][6:])
+
+
+def renew_leases(tokens: Sequence[bytes], lease_seconds: float) -> Call[list[Heard]]:
     text = "select token, job_id, code from windlass.renew_leases($1::uuid[], $2::float8)"
-    return Call(text, (list(tokens), lease_seconds), _heard)
+    return Call(text, (Ids(tokens), lease_seconds), _heard)
 
 
 def _heard(rows: Sequence[Row]) -> list[Heard]:
@@ -88,19 +172,26 @@ def _heard(rows: Sequence[Row]) -> list[Heard]:
 
 
 def complete_jobs(
-    tokens: Sequence[UUID],
-    jobs: Sequence[UUID],
+    tokens: Sequence[bytes],
+    jobs: Sequence[bytes],
     results: Sequence[str | None] | None = None,
     costs: Sequence[int | None] | None = None,
     states: Sequence[str] | None = None,
-    tenants: Sequence[UUID] | None = None,
+    tenants: Sequence[bytes] | None = None,
 ) -> Call[list[Refused]]:
     """`results` are JSON texts; `tenants` only when the same words were said before without an answer."""
     text = (
         "select job_id, code from windlass.complete_jobs("
         "$1::uuid[], $2::uuid[], $3::text[]::jsonb[], $4::bigint[], $5::text[], $6::uuid[])"
     )
-    values = (list(tokens), list(jobs), _list(results), _list(costs), _list(states), _list(tenants))
+    values = (
+        Ids(tokens),
+        Ids(jobs),
+        None if results is None else Texts(results),
+        _list(costs),
+        _list(states),
+        None if tenants is None else Ids(tenants),
+    )
     return Call(text, values, _refused)
 
 
@@ -115,8 +206,8 @@ def finish_job(token: UUID, job_id: UUID, result: str | None, cost: int | None =
 
 
 def fail_jobs(
-    tokens: Sequence[UUID],
-    jobs: Sequence[UUID],
+    tokens: Sequence[bytes],
+    jobs: Sequence[bytes],
     errors: Sequence[str | None] | None = None,
     outcomes: Sequence[str] | None = None,
     delays: Sequence[float | None] | None = None,
@@ -126,13 +217,13 @@ def fail_jobs(
         "select job_id, code, state, run_at from windlass.fail_jobs("
         "$1::uuid[], $2::uuid[], $3::text[]::jsonb[], $4::text[], $5::float8[], $6::bigint[])"
     )
-    values = (list(tokens), list(jobs), _list(errors), _list(outcomes), _list(delays), _list(costs))
+    values = (Ids(tokens), Ids(jobs), _list(errors), _list(outcomes), _list(delays), _list(costs))
     return Call(text, values, _ended)
 
 
 def snooze_jobs(
-    tokens: Sequence[UUID],
-    jobs: Sequence[UUID],
+    tokens: Sequence[bytes],
+    jobs: Sequence[bytes],
     delays: Sequence[float],
     costs: Sequence[int | None] | None = None,
 ) -> Call[list[Ended]]:
@@ -140,21 +231,27 @@ def snooze_jobs(
         "select job_id, code, state, run_at from windlass.snooze_jobs("
         "$1::uuid[], $2::uuid[], $3::float8[], $4::bigint[])"
     )
-    return Call(text, (list(tokens), list(jobs), list(delays), _list(costs)), _ended)
+    return Call(text, (Ids(tokens), Ids(jobs), list(delays), _list(costs)), _ended)
 
 
-def release_jobs(tokens: Sequence[UUID], jobs: Sequence[UUID]) -> Call[list[Ended]]:
+def release_jobs(tokens: Sequence[bytes], jobs: Sequence[bytes]) -> Call[list[Ended]]:
     text = "select job_id, code, state, run_at from windlass.release_jobs($1::uuid[], $2::uuid[])"
-    return Call(text, (list(tokens), list(jobs)), _ended)
+    return Call(text, (Ids(tokens), Ids(jobs)), _ended)
 
 
 def _ended(rows: Sequence[Row]) -> list[Ended]:
     return [Ended._make(row) for row in rows]
 
 
-def expire_leases(limit: int) -> Call[int]:
-    """How many jobs were recovered from expired leases."""
-    return Call("select count(*) from windlass.expire_leases($1::int)", (limit,), _count)
+def expire_leases(limit: int, within: timedelta | None = None) -> Call[int]:
+    """How many jobs were recovered from expired leases; `within`: that ran out so long ago or less."""
+    text = "select count(*) from windlass.expire_leases($1::int, $2::interval)"
+    return Call(text, (limit, within), _count)
+
+
+def retire_lanes() -> Call[int]:
+    """How many empty lanes went from the list that claims look at."""
+    return Call("select windlass.retire_lanes()", (), _count)
 
 
 def _count(rows: Sequence[Row]) -> int:

@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 from windlass.db.call import Call, Row
@@ -12,12 +13,16 @@ from windlass.model import Attempt, Job, NewJob, Page, Transition
 
 __all__ = [
     "End",
+    "EnqueueCall",
     "Enqueued",
+    "Lane",
     "Redriven",
     "cancel_job",
     "clock",
     "enqueue_job",
     "enqueue_jobs",
+    "enqueue_many",
+    "enqueue_together",
     "get_job",
     "get_job_end",
     "list_attempts",
@@ -90,7 +95,27 @@ def _moment(rows: Sequence[Row]) -> datetime:
     return moment
 
 
-def enqueue_job(tenant: UUID, job: NewJob, payload: str) -> Call[Enqueued]:
+Lane: TypeAlias = tuple[UUID, str, str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnqueueCall(Call[Enqueued]):
+    """An enqueue of one job, which can also go together with others: `enqueue_together`."""
+
+    job: NewJob
+    payload: str
+    lane: Lane
+    """Tenant, queue, kind and priority."""
+    alone: bool
+    """Not together with others, because it may have to wait for somebody's open transaction."""
+
+
+def enqueue_together(calls: Sequence[EnqueueCall]) -> Call[list[Enqueued]]:
+    """One call for several jobs of one tenant; the answers come in the same order."""
+    return enqueue_jobs(calls[0].lane[0], [call.job.to_json(call.payload) for call in calls])
+
+
+def enqueue_job(tenant: UUID, job: NewJob, payload: str, *, alone: bool = True) -> EnqueueCall:
     """`payload` is the job's payload as JSON text."""
     text = (
         "select job_id, created from windlass.enqueue_job($1::uuid, $2::text, $3::text::jsonb, $4::text,"
@@ -113,7 +138,8 @@ def enqueue_job(tenant: UUID, job: NewJob, payload: str) -> Call[Enqueued]:
         job.correlation_id,
         job.id,
     )
-    return Call(text, values, lambda rows: Enqueued(read_uuid(rows[0][0]), rows[0][1]))
+    lane = (tenant, job.queue, job.kind, job.priority)
+    return EnqueueCall(text, values, _first_enqueued, job=job, payload=payload, lane=lane, alone=alone)
 
 
 def enqueue_jobs(tenant: UUID, jobs: Sequence[str]) -> Call[list[Enqueued]]:
@@ -124,6 +150,24 @@ def enqueue_jobs(tenant: UUID, jobs: Sequence[str]) -> Call[list[Enqueued]]:
 
 def _enqueued(rows: Sequence[Row]) -> list[Enqueued]:
     return [Enqueued(read_uuid(job_id), created) for job_id, created in rows]
+
+
+def _first_enqueued(rows: Sequence[Row]) -> Enqueued:
+    return _enqueued(rows)[0]
+
+
+def enqueue_many(tenant: UUID, shared: str, payloads: str, ids: Sequence[UUID]) -> Call[list[int]]:
+    """`shared` and `payloads` are JSON, of `NewJob.shared_json` and as an array.
+
+    What comes back are the places, from 1, of jobs that were there already.
+    """
+    text = (
+        "select place from windlass.enqueue_many($1::uuid, $2::text::jsonb, $3::text::jsonb,"
+        " $4::text::uuid[]) as place"
+    )
+    # Drivers write an array item by item in Python; as text it is a fraction of that.
+    values = (tenant, shared, payloads, f"{{{','.join([one.hex for one in ids])}}}")
+    return Call(text, values, lambda rows: [row[0] for row in rows])
 
 
 def get_job(tenant: UUID, job_id: UUID) -> Call[Job]:

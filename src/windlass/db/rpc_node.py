@@ -1,6 +1,7 @@
 """The verbs of a node: one function here for one SQL function, of the same name."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 from typing import NamedTuple, TypeVar
 from uuid import UUID
@@ -47,7 +48,7 @@ def undurable(call: Call[T]) -> Call[T]:
     Set for the transaction, in the same statement, so that it costs no round trip and stays on no session.
     """
     text = f"{call.text} cross join (select set_config('synchronous_commit', 'off', true)) as undurable"
-    return Call(text, call.values, call.read)
+    return replace(call, text=text)
 
 
 def lock_timeout(seconds: float) -> Call[None]:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from windlass.db.call import Call, Row
 from windlass.db.columns import Columns, read_json, read_uuid
-from windlass.model import Event, Gate, Node, Page, Queue, Tenant
+from windlass.model import Event, Gate, Node, Page, Queue, Tenant, Unserved
 
 __all__ = [
     "bind_role",
@@ -19,21 +19,26 @@ __all__ = [
     "list_nodes",
     "list_queues",
     "list_tenants",
+    "list_unserved",
     "set_gate",
     "set_queue",
+    "set_tenant",
     "unbind_role",
 ]
 
 _GATE = Columns(Gate.from_row, ids="id tenant_id", plain="queue kind node reason actor created_at expires_at")
-_TENANT = Columns(Tenant.from_row, ids="id", plain="slug name created_at ready scheduled running")
+_TENANT = Columns(Tenant.from_row, ids="id", plain="slug name created_at ready scheduled running weight")
 _QUEUE = Columns(
     Queue.from_row,
-    plain="name mode ready scheduled running oldest_run_at oldest_seconds waiting_nodes gated created_at",
+    plain="name mode ready scheduled running oldest_run_at oldest_seconds waiting_nodes gated created_at"
+    " ageing_seconds",
 )
+_UNSERVED = Columns(Unserved.from_row, plain="queue kind ready scheduled kind_known")
 _NODE = Columns(
     Node.from_row,
     ids="id",
-    plain="name host pid version queues kinds concurrency started_at heartbeat_at stopped_at active running",
+    plain="name host pid version queues kinds concurrency started_at heartbeat_at stopped_at active running"
+    " address member leads draining",
 )
 _EVENT = Columns(Event.from_row, ids="id job_id", json="details", plain="at actor action reason")
 
@@ -106,14 +111,31 @@ def unbind_role(role: str, reason: str | None, actor: str | None) -> Call[UUID]:
     return Call(text, (role, reason, actor), _id)
 
 
-def set_queue(queue: str, mode: str, reason: str | None, actor: str | None) -> Call[None]:
-    text = "select windlass.set_queue($1::text, $2::text, p_reason => $3::text, p_actor => $4::text)"
-    return Call(text, (queue, mode, reason, actor), _nothing)
+def set_tenant(tenant: UUID, weight: int, reason: str | None, actor: str | None) -> Call[None]:
+    text = "select windlass.set_tenant($1::uuid, $2::int, p_reason => $3::text, p_actor => $4::text)"
+    return Call(text, (tenant, weight, reason, actor), _nothing)
+
+
+def set_queue(
+    queue: str, mode: str | None, ageing_seconds: float | None, reason: str | None, actor: str | None
+) -> Call[None]:
+    text = (
+        "select windlass.set_queue($1::text, $2::text, p_ageing_seconds => $3::float8,"
+        " p_reason => $4::text, p_actor => $5::text)"
+    )
+    return Call(text, (queue, mode, ageing_seconds, reason, actor), _nothing)
 
 
 def list_queues(tenant: UUID | None) -> Call[list[Queue]]:
     text = _QUEUE.select("windlass.list_queues(p_tenant => $1::uuid)")
     return Call(text, (tenant,), _QUEUE.read_all)
+
+
+def list_unserved(tenant: UUID | None, queue: str | None, kind: str | None) -> Call[list[Unserved]]:
+    text = _UNSERVED.select(
+        "windlass.list_unserved(p_tenant => $1::uuid, p_queue => $2::text, p_kind => $3::text)"
+    )
+    return Call(text, (tenant, queue, kind), _UNSERVED.read_all)
 
 
 def list_nodes(*, stopped: bool) -> Call[list[Node]]:

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from windlass.errors import InvalidInput
@@ -14,6 +14,10 @@ MAX_ERROR_BYTES = 64 * 1024
 MAX_DEPTH = 100
 _MAX_PATH_LENGTH = 200
 
+_CONTAINERS = (dict, list, tuple)
+_TEXT = frozenset({str})
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
 
 def check_json(value: Any, limit_bytes: int, what: str) -> str:
     """`value` as JSON text, or InvalidInput naming the part of `what` that cannot be stored.
@@ -22,7 +26,7 @@ def check_json(value: Any, limit_bytes: int, what: str) -> str:
     one kind of number, gives a whole float back as an integer.
     """
     try:
-        text = _encode(value)
+        text = _ENCODER.encode(value)
         size = len(text.encode())
     except (TypeError, ValueError, RecursionError) as exc:  # also: a lone surrogate cannot be encoded
         raise _refusal(value, what, exc) from None
@@ -40,24 +44,37 @@ def check_json(value: Any, limit_bytes: int, what: str) -> str:
     return text
 
 
-def _encode(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+def json_array(values: list[Any], limit_bytes: int) -> str | None:
+    """The JSON array of `values`, if all of it is within `limit_bytes` and `check_json` would refuse none.
+
+    Many small values cost far less together than one by one; None says that they must be looked at.
+    """
+    try:
+        text = _ENCODER.encode(values)
+        size = len(text) if text.isascii() else len(text.encode())
+    except (TypeError, ValueError, RecursionError):
+        return None
+    return text if size <= limit_bytes and _plain(values, MAX_DEPTH + 1) and "\\u0000" not in text else None
 
 
-def _plain(value: Any) -> bool:
-    """Whether every key is text and nothing lies deeper than MAX_DEPTH."""
-    layer: list[Any] = [value] if isinstance(value, dict | list | tuple) else []
-    for _ in range(MAX_DEPTH):
+def _plain(value: Any, depth: int = MAX_DEPTH) -> bool:
+    """Whether every key is text and nothing lies deeper than `depth`."""
+    layer: list[Any] = [value] if isinstance(value, _CONTAINERS) else []
+    for _ in range(depth):
         below: list[Any] = []
         for part in layer:
-            if isinstance(part, dict) and not all(isinstance(key, str) for key in part):
+            if isinstance(part, dict) and not _TEXT.issuperset(map(type, part)) and not _all_text(part):
                 return False
             inside = part.values() if isinstance(part, dict) else part
-            below.extend(inner for inner in inside if isinstance(inner, dict | list | tuple))
+            below += [inner for inner in inside if isinstance(inner, _CONTAINERS)]
         if not below:
             return True
         layer = below
     return False
+
+
+def _all_text(keys: Iterable[Any]) -> bool:
+    return all(isinstance(key, str) for key in keys)
 
 
 def _refusal(value: Any, what: str, exc: Exception) -> InvalidInput:

@@ -1,10 +1,10 @@
-"""A job as a reader sees it, and as the worker that claimed it gets it."""
+"""A job as a reader sees it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from windlass.model.row import FromRow
@@ -81,28 +81,3 @@ class Job(FromRow):
         if self.read_at is not None and self.run_at > self.read_at:
             return "scheduled"
         return self.state.value
-
-
-class ClaimedJob(NamedTuple):
-    """What a worker gets for one job of a claim.
-
-    A tuple, because thousands are made per second and `ClaimedJob._make(row)` is the cheapest
-    way to make one; the columns of a claim stand in the order of these fields.
-    """
-
-    id: UUID
-    tenant_id: UUID
-    queue: str
-    kind: str
-    priority: int
-    payload: Any
-    token: UUID
-    version: int
-    counted: int
-    max_attempts: int
-    expires_at: datetime
-    trace_id: str | None
-    correlation_id: str | None
-    created_at: datetime
-    timeout: float | None
-    """Seconds that the handler may run, apart from the lease; None is no limit."""

@@ -2,7 +2,8 @@
 
 import json
 import math
-from dataclasses import dataclass
+import operator
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from typing import Any, Literal, get_args
 from uuid import UUID
@@ -19,6 +20,7 @@ from windlass.model.names import (
 from windlass.model.retry import MAX_DELAY_SECONDS, RetryPolicy, check_max_attempts
 
 Scope = Literal["forever", "active"]
+_SCOPES = get_args(Scope)
 
 MIN_PRIORITY, MAX_PRIORITY = -32_768, 32_767
 MAX_TIMEOUT_SECONDS = 2_000_000.0
@@ -55,7 +57,7 @@ class NewJob:
         _check_priority(self.priority)
         if self.key is not None:
             check_idempotency_key(self.key)
-        if self.scope not in get_args(Scope):
+        if self.scope not in _SCOPES:
             raise InvalidInput(f"the scope must be forever or active, not {self.scope!r}")
         if self.max_attempts is not None:
             check_max_attempts(self.max_attempts)
@@ -63,10 +65,14 @@ class NewJob:
             check_moment(self.run_at, "run_at")
         if self.run_at is not None and self.delay is not None:
             raise InvalidInput("give either run_at or delay, and not both")
-        object.__setattr__(self, "delay", _seconds("delay", self.delay, 0, MAX_DELAY_SECONDS))
-        object.__setattr__(self, "timeout", _seconds("timeout", self.timeout, 0.001, MAX_TIMEOUT_SECONDS))
-        for name in ("trace_id", "correlation_id"):
-            _check_label(getattr(self, name), name)
+        if self.delay is not None:
+            object.__setattr__(self, "delay", _seconds("delay", self.delay, 0, MAX_DELAY_SECONDS))
+        if self.timeout is not None:
+            object.__setattr__(self, "timeout", _seconds("timeout", self.timeout, 0.001, MAX_TIMEOUT_SECONDS))
+        if self.trace_id is not None:
+            _check_label(self.trace_id, "trace_id")
+        if self.correlation_id is not None:
+            _check_label(self.correlation_id, "correlation_id")
 
     @property
     def delay_seconds(self) -> float | None:
@@ -88,15 +94,29 @@ class NewJob:
         """The payload as JSON text, or InvalidInput."""
         return check_json(self.payload, limit_bytes, "payload")
 
+    @property
+    def shared(self) -> tuple[Any, ...]:
+        """All that jobs must have in common to be enqueued by one `enqueue_many`."""
+        return _SHARED(self)
+
+    def shared_json(self) -> str:
+        """What they have in common, as the JSON object that `enqueue_many` takes."""
+        return json.dumps(self._given(id=None, key=None))
+
     def to_json(self, payload: str) -> str:
         """The JSON object that `enqueue_jobs` takes; `payload` is what `encode_payload` gave."""
-        fields = {
-            "id": None if self.id is None else str(self.id),
+        given = self._given(id=None if self.id is None else str(self.id), key=self.key)
+        # The payload is text already and may be large: it goes in as it is, not through the encoder again.
+        return f'{json.dumps(given)[:-1]}, "payload": {payload}}}'
+
+    def _given(self, id: str | None, key: str | None) -> dict[str, Any]:
+        said = {
+            "id": id,
+            "key": key,
             "kind": self.kind,
             "queue": self.queue,
             "priority": self.priority,
             "run_at": None if self.run_at is None else self.run_at.isoformat(),
-            "key": self.key,
             "scope": self.scope,
             "max_attempts": self.attempts,
             "retry": None if self.retry is None else self.retry.to_json(),
@@ -104,9 +124,12 @@ class NewJob:
             "trace_id": self.trace_id,
             "correlation_id": self.correlation_id,
         }
-        given = {name: value for name, value in fields.items() if value is not None}
-        # The payload is text already and may be large: it goes in as it is, not through the encoder again.
-        return f'{json.dumps(given)[:-1]}, "payload": {payload}}}'
+        return {name: value for name, value in said.items() if value is not None}
+
+
+_SHARED = operator.attrgetter(
+    *(field.name for field in fields(NewJob) if field.name not in ("id", "key", "payload"))
+)
 
 
 def check_moment(value: object, what: str) -> datetime:
@@ -126,17 +149,13 @@ def _check_priority(value: object) -> None:
 
 
 def _check_label(value: object, what: str) -> None:
-    if value is None:
-        return
     if not isinstance(value, str) or len(value) > MAX_TRACE_LENGTH:
         raise InvalidInput(f"the {what} must be text of at most {MAX_TRACE_LENGTH} characters")
     if character := find_unstorable(value):
         raise InvalidInput(f"the {what} contains {describe_unstorable(character)}")
 
 
-def _seconds(what: str, value: float | timedelta | None, least: float, most: float) -> float | None:
-    if value is None:
-        return None
+def _seconds(what: str, value: float | timedelta, least: float, most: float) -> float:
     number: object = value.total_seconds() if isinstance(value, timedelta) else value
     if isinstance(number, bool) or not isinstance(number, int | float) or math.isnan(number):
         raise InvalidInput(f"the {what} must be a number of seconds or a timedelta, not {value!r}")

@@ -24,6 +24,11 @@ class Node(FromRow):
     concurrency: int = 0
     active: bool = True
     running: int = 0
+    address: str = ""
+    member: bool = False
+    """Whether it takes part in cluster jobs."""
+    leads: bool = False
+    draining: bool = False
 
     def __post_init__(self) -> None:
         # Arrays arrive as lists; a frozen value must not be changed through one.

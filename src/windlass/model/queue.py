@@ -25,3 +25,17 @@ class Queue(FromRow):
     waiting_nodes: int = 0
     gated: bool = False
     created_at: datetime | None = None
+    ageing_seconds: float | None = None
+    """After this time of waiting a line's priority rises by one, again and again; None: never."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unserved(FromRow):
+    """A queue and a kind of which jobs wait, and that no active node takes."""
+
+    queue: str
+    kind: str
+    ready: int = 0
+    scheduled: int = 0
+    kind_known: bool = False
+    """Some active node knows the kind, but takes nothing from this queue."""

@@ -18,3 +18,5 @@ class Tenant(FromRow):
     ready: int = 0
     scheduled: int = 0
     running: int = 0
+    weight: int = 1
+    """Jobs per turn where tenants of a queue take turns."""

@@ -1,6 +1,6 @@
 """What happens, told to logs, metrics and traces; they attach here and nowhere else."""
 
-from windlass.telemetry.context import JobFields, current_job, job_fields, running_job
+from windlass.telemetry.context import JobFields, current_job, job_fields, mark_running, running_job
 from windlass.telemetry.hub import Signal, Subscriber, Telemetry
 from windlass.telemetry.logs import (
     HumanFormatter,
@@ -22,5 +22,6 @@ __all__ = [
     "current_job",
     "job_fields",
     "log_signals",
+    "mark_running",
     "running_job",
 ]

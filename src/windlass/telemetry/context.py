@@ -37,6 +37,11 @@ class running_job:  # noqa: N801 - read as a verb: `with running_job(worker_id, 
             self._token = None
 
 
+def mark_running(worker_id: str, job: ClaimedJob) -> None:
+    """The same mark, to stay: for a context that nobody uses after the job."""
+    _running.set((worker_id, job))
+
+
 def current_job() -> ClaimedJob | None:
     """The job that runs in this context, if one does."""
     marked = _running.get()
@@ -52,9 +57,9 @@ def job_fields() -> dict[str, Any]:
     return {
         "worker_id": worker_id,
         "trace_id": job.trace_id,
-        "job_id": str(job.id),
+        "job_id": job.id_text,
         "kind": job.kind,
-        "tenant_id": str(job.tenant_id),
+        "tenant_id": job.tenant_text,
         "attempt": job.version,
     }
 

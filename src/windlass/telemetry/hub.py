@@ -38,6 +38,11 @@ class Telemetry:
         self._lock = threading.Lock()
         self._subscribers: tuple[Subscriber, ...] = tuple(subscribers)
 
+    @property
+    def heard(self) -> bool:
+        """Whether anybody listens; asked before a signal is put together that is dear to make."""
+        return bool(self._subscribers)
+
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
         """Add a subscriber; the answer, when called, takes it away again."""
         with self._lock:

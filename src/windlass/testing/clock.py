@@ -39,8 +39,7 @@ class Clock:
         if self._frozen is not None:
             return self.freeze(self._frozen + step)
         self._offset += step
-        self._run(_REPLACE.format(body=_RUNNING.format(offset=self._offset // _MICROSECOND)))
-        return self.now()
+        return self._replace(_RUNNING.format(offset=self._offset // _MICROSECOND))
 
     def set(self, moment: datetime) -> datetime:
         """Make it `moment` now; a frozen clock stays frozen, a running one runs on from there."""
@@ -51,8 +50,7 @@ class Clock:
     def freeze(self, at: datetime | None = None) -> datetime:
         """Stop time, now or at a moment, so that a test can say exactly what follows."""
         self._frozen = self.now() if at is None else _checked(at)
-        self._run(_REPLACE.format(body=_FROZEN.format(moment=self._frozen.isoformat())))
-        return self._frozen
+        return self._replace(_FROZEN.format(moment=self._frozen.isoformat()))
 
     def resume(self) -> datetime:
         """Let a frozen clock run on from where it stands."""
@@ -61,15 +59,22 @@ class Clock:
             self._frozen = None
         return self.advance(0)
 
-    def _read(self, clock: str) -> datetime:
-        [[moment]] = self._run(f"select {clock} at time zone 'UTC'")
-        read: datetime = moment.replace(tzinfo=UTC)
-        return read
+    def reset(self) -> datetime:
+        """Back to the server's own time, running."""
+        self._frozen, self._offset = None, timedelta()
+        return self.advance(0)
 
-    def _run(self, text: str) -> list[Any]:
+    def _replace(self, body: str) -> datetime:
+        """Give the clock another body, and say what it tells now."""
+        return self._read("windlass_data.clock()", _REPLACE.format(body=body))
+
+    def _read(self, clock: str, first: str | None = None) -> datetime:
         with translated(), connect(self._url, application_name="windlass test clock") as connection:
-            cursor = connection.execute(text.encode())
-            return cursor.fetchall() if cursor.description else []
+            if first is not None:
+                connection.execute(first.encode())
+            rows: list[Any] = connection.execute(f"select {clock} at time zone 'UTC'".encode()).fetchall()
+        read: datetime = rows[0][0].replace(tzinfo=UTC)
+        return read
 
 
 def _checked(moment: datetime) -> datetime:

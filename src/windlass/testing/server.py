@@ -24,6 +24,7 @@ _OWNER = "windlass_owner"
 class TemporaryDatabase:
     """One test's own database, migrated; `url` is what the product connects with."""
 
+    name: str
     url: str
     owner_url: str
 
@@ -32,25 +33,51 @@ class TemporaryDatabase:
 
 
 class TemporaryServer:
-    """A PostgreSQL server that ends with this process and leaves nothing behind; use as `with`."""
+    """A PostgreSQL server that ends with this process and leaves nothing behind; use as `with`.
 
-    def __init__(self, *, bin_dir: Path | None = None) -> None:
-        self._server = EmbeddedServer.start(ephemeral=True, bin_dir=bin_dir)
-        self._admin = connect(self._server.url(_SUPERUSER, "postgres"), application_name="windlass tests")
+    Its data lie in memory where the machine has a directory for that with a gigabyte to spare, else in a
+    temporary directory: a clone is then several times slower on a busy disk.
+    """
+
+    def __init__(self, *, bin_dir: Path | None = None, in_memory: bool = True) -> None:
+        self._server = EmbeddedServer.start(ephemeral=True, bin_dir=bin_dir, in_memory=in_memory)
+        self._admin = connect(self.url(_SUPERUSER, "postgres"), application_name="windlass tests")
         self._numbers = itertools.count(1)
         self._template_ready = False
+
+    @property
+    def data_dir(self) -> Path:
+        """Where its data are, for as long as it runs."""
+        return self._server.data_dir
+
+    @property
+    def bin_dir(self) -> Path:
+        """Its programs, psql among them where the provider ships it."""
+        return self._server.bin_dir
+
+    @property
+    def major_version(self) -> int:
+        return self._server.major_version
+
+    def url(self, role: str, database: str) -> str:
+        """A URL for any role and any database of it; nobody needs a password."""
+        return self._server.url(role, database)
 
     @contextmanager
     def database(self) -> Iterator[TemporaryDatabase]:
         """A database of its own, dropped at the end together with whatever is still connected to it."""
         if not self._template_ready:
-            self._make_template()
-        name = f"windlass_test_{next(self._numbers)}"
-        self._clone(name, _TEMPLATE)
-        try:
-            yield TemporaryDatabase(self._server.url(database=name), self._server.url(_OWNER, name))
-        finally:
-            self._administer(f"drop database if exists {name} with (force)")
+            self._create(_TEMPLATE, "template0")
+            migrate(self.url(_OWNER, _TEMPLATE))
+            self._template_ready = True
+        with self._clone(_TEMPLATE) as database:
+            yield database
+
+    @contextmanager
+    def empty_database(self) -> Iterator[TemporaryDatabase]:
+        """The same without the schema: nothing was ever installed in it."""
+        with self._clone("template0") as database:
+            yield database
 
     def stop(self) -> None:
         self._admin.close()
@@ -64,12 +91,16 @@ class TemporaryServer:
     ) -> None:
         self.stop()
 
-    def _make_template(self) -> None:
-        self._clone(_TEMPLATE, "template0")
-        migrate(self._server.url(_OWNER, _TEMPLATE))
-        self._template_ready = True
+    @contextmanager
+    def _clone(self, template: str) -> Iterator[TemporaryDatabase]:
+        name = f"windlass_test_{next(self._numbers)}"
+        self._create(name, template)
+        try:
+            yield TemporaryDatabase(name, self._server.url(database=name), self.url(_OWNER, name))
+        finally:
+            self._administer(f"drop database if exists {name} with (force)")
 
-    def _clone(self, name: str, template: str) -> None:
+    def _create(self, name: str, template: str) -> None:
         # Copying files is several times quicker than the default, which writes everything to the log too.
         self._administer(f"create database {name} owner {_OWNER} template {template} strategy file_copy")
 

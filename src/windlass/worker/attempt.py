@@ -51,7 +51,8 @@ class Attempt:
         self.handled = False
         self.said = False
         self.finishing = False
-        self.task: asyncio.Task[Word] | None = None
+        self.task: asyncio.Task[Any] | None = None
+        """What its handler runs in on the loop; none before it has begun."""
         self.timer: asyncio.TimerHandle | None = None
         self._guard = threading.Lock()
         self._child: Child | None = None

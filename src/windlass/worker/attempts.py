@@ -2,20 +2,21 @@
 
 import asyncio
 import contextvars
+from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from typing import Any
-from uuid import UUID
 
 from windlass.model import ClaimedJob
-from windlass.telemetry import running_job
+from windlass.telemetry import mark_running
 from windlass.worker.attempt import Attempt
 from windlass.worker.children import Children
 from windlass.worker.context import JobContext, StopReason
 from windlass.worker.handler import run_async, run_sync
 from windlass.worker.leases import Lease, elapsed_clock
+from windlass.worker.line import Line
 from windlass.worker.registry import Registry
 from windlass.worker.words import Limits, Word, word_for_error
 
@@ -36,7 +37,7 @@ class Attempts:
         limits: Limits,
         *,
         say: Callable[[Attempt, Word | None], None],
-        ended: Callable[[], None],
+        ended: Callable[[int], None],
     ) -> None:
         self._registry = registry
         self._worker_id = worker_id
@@ -47,6 +48,17 @@ class Attempts:
         self._scope = contextvars.copy_context()
         self._threads = ThreadPoolExecutor(concurrency, thread_name_prefix="windlass handler")
         self._children = Children()
+        self._line = Line(
+            self._scope,
+            worker_id,
+            limits,
+            alone=self._start_alone,
+            waits=self._set_timer,
+            end=self._end,
+            ended=ended,
+        )
+        self._returned: deque[tuple[Attempt, Future[Word | None]]] = deque()
+        self._woken = False
         self._busy: set[Attempt] = set()
         self._unsaid = 0
         self._quiet, self._settled = asyncio.Event(), asyncio.Event()
@@ -86,28 +98,41 @@ class Attempts:
         if definition.wants_context and definition.room != "process":
             context = JobContext(job, self._worker_id, max_result_bytes=self._limits.result_bytes)
         attempt = Attempt(job, definition, lease, context)
+        if not self._busy:
+            self._quiet.clear()
+        if not self._unsaid:
+            self._settled.clear()
         self._busy.add(attempt)
         self._unsaid += 1
-        self._quiet.clear()
-        self._settled.clear()
-        scope = self._scope.copy()
-        scope.run(running_job(self._worker_id, job).__enter__)
         if definition.room == "loop":
-            call = run_async(definition, job, context, self._limits, lease.now)
-            attempt.task = self._loop.create_task(call, context=scope)
-            attempt.task.add_done_callback(partial(self._task_done, attempt))
+            self._line.add(attempt)
         else:
-            if definition.room == "process":
-                attempt.on_begun = partial(self._call_soon, self._set_timer, attempt)
-            future = self._threads.submit(scope.run, self._run_in_thread, attempt)
-            future.add_done_callback(partial(self._call_soon, self._thread_done, attempt))
-        if definition.room != "process":  # there, the time begins when the child does
+            self._start_in_thread(attempt)
+
+    def _start_alone(self, attempt: Attempt) -> None:
+        call = run_async(attempt.definition, attempt.job, attempt.context, self._limits, attempt.lease.now)
+        attempt.task = self._loop.create_task(call, context=self._scope_for(attempt))
+        attempt.task.add_done_callback(partial(self._task_done, attempt))
+        self._set_timer(attempt)
+
+    def _start_in_thread(self, attempt: Attempt) -> None:
+        if attempt.definition.room == "process":  # there, the time begins when the child does
+            attempt.on_begun = partial(self._call_soon, self._set_timer, attempt)
+        future = self._threads.submit(self._scope_for(attempt).run, self._run_in_thread, attempt)
+        future.add_done_callback(partial(self._thread_done, attempt))
+        if attempt.definition.room == "thread":
             self._set_timer(attempt)
+
+    def _scope_for(self, attempt: Attempt) -> contextvars.Context:
+        scope = self._scope.copy()
+        scope.run(mark_running, self._worker_id, attempt.job)
+        return scope
 
     def _set_timer(self, attempt: Attempt) -> None:
         timeout = attempt.definition.timeout if attempt.job.timeout is None else attempt.job.timeout
         if timeout is not None and not attempt.handled and attempt in self._busy:
-            attempt.timer = self._loop.call_later(timeout, self.stop, attempt, "timed_out")
+            left = max(0.0, attempt.started + timeout - elapsed_clock())
+            attempt.timer = self._loop.call_later(left, self.stop, attempt, "timed_out")
 
     def _run_in_thread(self, attempt: Attempt) -> Word | None:
         if attempt.definition.room == "process":
@@ -119,21 +144,33 @@ class Attempts:
         with suppress(RuntimeError):  # of a closed loop: a thread that outlived its worker can tell nobody
             self._loop.call_soon_threadsafe(*call)
 
-    def _thread_done(self, attempt: Attempt, future: "Future[Word | None]") -> None:
-        if future.cancelled():
-            self._end(attempt, None)
-        elif error := future.exception():
-            self._end(attempt, word_for_error(attempt.job, error, self._limits))
-        else:
-            self._end(attempt, future.result())
-
     def _task_done(self, attempt: Attempt, task: "asyncio.Task[Word]") -> None:
-        if task.cancelled():
+        self._done(attempt, task)
+        self._ended(1)
+
+    def _thread_done(self, attempt: Attempt, future: "Future[Word | None]") -> None:
+        """In the thread.  Waking the loop is dear: it is done once for all that return before it looks."""
+        self._returned.append((attempt, future))
+        if not self._woken:
+            self._woken = True
+            self._call_soon(self._take_returned)
+
+    def _take_returned(self) -> None:
+        self._woken = False  # first, so that whoever returns from now on wakes the loop again
+        count = 0
+        while self._returned:
+            self._done(*self._returned.popleft())
+            count += 1
+        if count:
+            self._ended(count)
+
+    def _done(self, attempt: Attempt, done: "Future[Word | None] | asyncio.Task[Word]") -> None:
+        if done.cancelled():
             self._end(attempt, None)
-        elif error := task.exception():
+        elif error := done.exception():
             self._end(attempt, word_for_error(attempt.job, error, self._limits))
         else:
-            self._end(attempt, task.result())
+            self._end(attempt, done.result())
 
     def _end(self, attempt: Attempt, word: Word | None) -> None:
         if attempt.timer is not None:
@@ -142,8 +179,8 @@ class Attempts:
         if not self._busy:
             self._quiet.set()
         if not attempt.said:
-            self._speak(attempt, self._judge(attempt, word))
-        self._ended()
+            stopped = word is None or attempt.was_told()
+            self._speak(attempt, self._judge(attempt, word) if stopped else word)
 
     def _judge(self, attempt: Attempt, word: Word | None) -> Word | None:
         """The handler's word, unless the attempt was stopped and that weighs more."""
@@ -164,10 +201,12 @@ class Attempts:
             word.seconds = elapsed_clock() - attempt.started
         self._say(attempt, word)
 
-    def matching(self, tokens: Iterable[UUID]) -> list[Attempt]:
+    def matching(self, tokens: Iterable[bytes]) -> list[Attempt]:
         """The attempts under these leases of which nothing is said yet; from any thread."""
         wanted = set(tokens)
-        return [attempt for attempt in tuple(self._busy) if attempt.job.token in wanted and not attempt.said]
+        return [
+            attempt for attempt in tuple(self._busy) if attempt.job.token_bytes in wanted and not attempt.said
+        ]
 
     def stop(self, attempt: Attempt, reason: StopReason) -> None:
         """Stop one attempt.  The first reason stays, but none weighs more than a lost lease."""

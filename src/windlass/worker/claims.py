@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from uuid import UUID
 
 from windlass.db.link import AsyncLink
-from windlass.db.rpc import claim_jobs
+from windlass.db.rpc import claim_jobs, survey_lanes
 from windlass.db.rpc_node import undurable
 from windlass.errors import WindlassError
 from windlass.model import ClaimedJob
 from windlass.worker.leases import elapsed_clock
 from windlass.worker.outage import Outage
 from windlass.worker.patience import within
+from windlass.worker.turns import Plan, Turns
 
 __all__ = ["Claims", "Pace"]
 
@@ -23,6 +24,12 @@ HORIZON_SECONDS = 0.1
 _MEMORY_SECONDS = 0.25
 _SHED_SECONDS = 1.0
 _FIRST_LULL_SECONDS, _LAST_LULL_SECONDS = 0.03, 0.3
+_SURVEY_SECONDS = 0.05
+_SURVEY_SHARE = 0.05
+"""The part of the time that surveys may take."""
+_DESCRIBE_SECONDS = 2.0
+_ALL_SECONDS = 30.0
+"""After this time everything is looked at again, whatever is known: should a clock have gone backwards."""
 
 
 class Pace:
@@ -33,8 +40,8 @@ class Pace:
         self._rate = 0.0
         self._mark = elapsed_clock()
 
-    def note(self) -> None:
-        self._count += 1
+    def note(self, count: int = 1) -> None:
+        self._count += count
 
     def rate(self) -> float:
         now = elapsed_clock()
@@ -91,6 +98,12 @@ class Claims:
         self._woken = asyncio.Event()
         self._dry = False
         self._lull = _FIRST_LULL_SECONDS
+        self._turns = Turns()
+        self._full = False
+        """Whether the last claim may have left something that is not shared out yet."""
+        self._look_at_all = False
+        self._asked_for_notices = False
+        self._survey_at = self._describe_at = self._all_at = 0.0
         self.resting = False
         """Whether it waits for a notice or for the next poll."""
         self._stopping = False
@@ -122,7 +135,6 @@ class Claims:
 
     async def run(self) -> None:
         """Claim until stopped."""
-        waiting = False
         while not self._stopping:
             self._woken.clear()
             want = self._demand()
@@ -132,36 +144,75 @@ class Claims:
                 await self._wait(_SHED_SECONDS)
                 continue
             self._dry = True  # a notice that comes while the claim is under way takes this back
-            got = await self._claim(want, self._listening())
-            if got is None or got >= want:
-                waiting, self._dry = False, False
-            elif got > 0:
-                waiting, self._dry = False, False  # only a claim that finds nothing asks for notices
-            elif self._listening() and not waiting:
-                waiting, self._dry = True, False
+            if (self._full or self._turns.in_doubt) and elapsed_clock() >= self._survey_at:
+                await self._survey()
+            plan = self._turns.plan(want, all_lanes=self._look_at_all)
+            got = await self._claim(plan)
+            if got != 0:
+                self._asked_for_notices = self._look_at_all = self._dry = False
+                self._full = got is not None and (got >= plan.want or plan.known.only)
+            elif not self._look_at_all and (plan.known.only or self._turns.in_doubt):
+                # Nothing where this claim looked; the next one looks everywhere.
+                self._look_at_all, self._dry = True, False
+                await self._survey()
+            elif self._listening() and not self._asked_for_notices:
+                self._asked_for_notices, self._dry = True, False
             elif self._dry:
                 await self._rest()
         async with self._answered:
             self._answered.notify_all()
 
-    async def _claim(self, want: int, wait: bool) -> int | None:
+    async def _claim(self, plan: Plan) -> int | None:
         self.asked += 1
         number, since = self.asked, elapsed_clock()
-        call = claim_jobs(self._node_id, self._queues, self._kinds, want, self._lease_seconds, wait=wait)
+        known = plan.known
+        if since >= self._all_at:
+            known, self._all_at = known._replace(since=None), since + _ALL_SECONDS
+        call = claim_jobs(
+            self._node_id,
+            self._queues,
+            self._kinds,
+            plan.want,
+            self._lease_seconds,
+            wait=self._listening() and not known.only,
+            known=known,
+        )
         try:
             jobs = await self._link.run(call if self._durable else undurable(call))
         except WindlassError as error:
+            self._turns = Turns()  # after a crash of the server claims may be undone
             await self._wait(self._outage.failed(error))
             return None
         self._outage.over()
+        self._turns.taken(plan, jobs)
         if jobs:
             self._lull = _FIRST_LULL_SECONDS
             self._admit(jobs, since)
-        else:
+        elif not known.only:
             async with self._answered:
                 self.answered_empty = number
                 self._answered.notify_all()
         return len(jobs)
+
+    async def _survey(self) -> bool:
+        """Learn which lanes have work; whether there is any that the last claim did not look at."""
+        since = elapsed_clock()
+        describe = since >= self._describe_at
+        known = self._turns.known()
+        call = survey_lanes(
+            self._node_id, self._queues, self._kinds, known, since=self._turns.since, describe=describe
+        )
+        try:
+            survey = await self._link.run(call)
+        except WindlassError as error:
+            self._turns = Turns()
+            await self._wait(self._outage.failed(error))
+            return False
+        now = elapsed_clock()
+        self._survey_at = now + max(_SURVEY_SECONDS, (now - since) / _SURVEY_SHARE)
+        if describe:
+            self._describe_at = now + max(_DESCRIBE_SECONDS, (now - since) / _SURVEY_SHARE)
+        return self._turns.learn(survey, described=describe)
 
     async def _rest(self) -> None:
         if self._lull < min(_LAST_LULL_SECONDS, self._poll_seconds):

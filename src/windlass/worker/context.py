@@ -82,9 +82,9 @@ class JobContext:
             fields = {
                 "worker_id": self.worker_id,
                 "trace_id": job.trace_id,
-                "job_id": str(job.id),
+                "job_id": job.id_text,
                 "kind": job.kind,
-                "tenant_id": str(job.tenant_id),
+                "tenant_id": job.tenant_text,
                 "attempt": job.version,
             }
             self._log = logging.LoggerAdapter(logging.getLogger("windlass.job"), fields)

@@ -2,13 +2,14 @@
 
 import json
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from windlass.worker.reporter import Answer
 from windlass.worker.signals import Signals
 from windlass.worker.words import Word
 
-__all__ = ["Counts", "note_answer"]
+__all__ = ["Counts", "note_answers"]
 
 
 @dataclass(slots=True)
@@ -26,13 +27,29 @@ class Counts:
     lost: int = 0
 
 
-def note_answer(counts: Counts, signals: Signals, word: Word, answer: Answer) -> None:
-    """Count one word by what the database made of it, and tell."""
+def note_answers(counts: Counts, signals: Signals, words: Sequence[Word], answer: Answer) -> None:
+    """Count words by what the database made of them, and tell."""
+    if answer.code == "ok" and answer.state in ("succeeded", "skipped"):
+        _note_completed(counts, signals, words, answer.state)
+    else:
+        for word in words:
+            _note_other(counts, signals, word, answer)
+
+
+def _note_completed(counts: Counts, signals: Signals, words: Sequence[Word], state: str) -> None:
+    if state == "succeeded":
+        counts.succeeded += len(words)
+    else:
+        counts.skipped += len(words)
+    if signals.heard(logging.INFO):
+        for word in words:
+            signals.job(f"job.{state}", word.job, logging.INFO, seconds=word.seconds, cost_cents=word.cost)
+
+
+def _note_other(counts: Counts, signals: Signals, word: Word, answer: Answer) -> None:
     if answer.code != "ok":
         counts.lost += 1
         signals.job("lease.lost", word.job, logging.WARNING, seconds=word.seconds, code=answer.code)
-    elif answer.state in ("succeeded", "skipped"):
-        _note_completed(counts, signals, word, answer.state)
     elif word.verb == "snooze" and answer.state == "queued":
         counts.snoozed += 1
         signals.job("job.snoozed", word.job, logging.INFO, seconds=word.seconds, run_at=answer.run_at)
@@ -41,15 +58,6 @@ def note_answer(counts: Counts, signals: Signals, word: Word, answer: Answer) ->
         signals.job("job.released", word.job, logging.INFO)
     else:
         _note_failed(counts, signals, word, answer)
-
-
-def _note_completed(counts: Counts, signals: Signals, word: Word, state: str) -> None:
-    if state == "succeeded":
-        counts.succeeded += 1
-    else:
-        counts.skipped += 1
-    if signals.heard(logging.INFO):
-        signals.job(f"job.{state}", word.job, logging.INFO, seconds=word.seconds, cost_cents=word.cost)
 
 
 def _note_failed(counts: Counts, signals: Signals, word: Word, answer: Answer) -> None:

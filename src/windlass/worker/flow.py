@@ -6,14 +6,14 @@ Everything here runs on the event loop, except the two ears of the renewal threa
 import asyncio
 import logging
 from collections import deque
-from uuid import UUID
+from collections.abc import Sequence
 
 from windlass.model import ClaimedJob
 from windlass.worker.attempt import Attempt
 from windlass.worker.attempts import Attempts
 from windlass.worker.claims import MAX_BATCH, Claims, Pace
 from windlass.worker.context import StopReason
-from windlass.worker.counts import Counts, note_answer
+from windlass.worker.counts import Counts, note_answers
 from windlass.worker.leases import Leases, elapsed_clock
 from windlass.worker.reporter import Answer, Reporter
 from windlass.worker.signals import Signals
@@ -77,26 +77,26 @@ class Flow:
             self._start_some()
 
     def _start_some(self) -> None:
-        while (
-            self._buffer
-            and not self._closed
-            and self.attempts.busy < self._concurrency
-            and self.reporter.backlog < MAX_BACKLOG
-        ):
+        room = min(self._concurrency - self.attempts.busy, MAX_BACKLOG - self.reporter.backlog)
+        if not self._buffer or self._closed or room <= 0:
+            return
+        self._moved = now = elapsed_clock()
+        told = self._signals.heard(logging.DEBUG)
+        while self._buffer and room > 0:
             job = self._buffer.popleft()
-            self._moved = elapsed_clock()
-            lease = self._leases.get(job.token)
+            lease = self._leases.get(job.token_bytes, now)
             if lease is None:
                 self._lose(job)
-            else:
+                continue
+            if told:
                 self._signals.job("job.started", job, logging.DEBUG)
-                self.attempts.start(job, lease)
+            self.attempts.start(job, lease)
+            room -= 1
 
-    def ended(self) -> None:
-        """A slot is free."""
-        self._pace.note()
-        if self._buffer:
-            self._start_some()
+    def ended(self, count: int) -> None:
+        """So many slots are free."""
+        self._pace.note(count)
+        self._start_some()
         if len(self._buffer) <= self._low_water:
             self.claims.make_room()
 
@@ -107,15 +107,17 @@ class Flow:
         else:
             self.reporter.say(word)
 
-    def answered(self, word: Word, answer: Answer) -> None:
-        self._leases.let_go(word.job.token)
-        note_answer(self._counts, self._signals, word, answer)
-        if self.reporter.backlog == MAX_BACKLOG - 1:  # what it held back may go on
+    def answered(self, words: Sequence[Word], answer: Answer) -> None:
+        """All of these got the same answer."""
+        self._leases.let_go([word.job.token_bytes for word in words])
+        note_answers(self._counts, self._signals, words, answer)
+        backlog = self.reporter.backlog
+        if backlog < MAX_BACKLOG <= backlog + len(words):  # what it held back may go on
             self._start_some()
             self.claims.make_room()
 
     def _lose(self, job: ClaimedJob) -> None:
-        self._leases.let_go(job.token)
+        self._leases.let_go((job.token_bytes,))
         self._counts.lost += 1
         self._signals.job("lease.lost", job, logging.WARNING)
 
@@ -126,9 +128,10 @@ class Flow:
 
     def release_buffer(self, keep: int = 0) -> None:
         """Give back jobs that were not started, the latest first."""
+        now = elapsed_clock()
         while len(self._buffer) > keep:
             job = self._buffer.pop()
-            if self._leases.get(job.token) is None:
+            if self._leases.get(job.token_bytes, now) is None:
                 self._lose(job)
             else:
                 self.reporter.say(Word(job, "release"))
@@ -138,7 +141,7 @@ class Flow:
         self._closed = True
         self.release_buffer()
 
-    def hear_lost(self, tokens: list[UUID]) -> None:
+    def hear_lost(self, tokens: list[bytes]) -> None:
         """From the renewal thread: these leases are no longer ours.
 
         A lease that was settled while the question was under way is gone too; of its jobs none runs.
@@ -146,11 +149,11 @@ class Flow:
         self._leases.lose(tokens)
         self._stop_soon(self.attempts.matching(tokens), "lease_lost")
 
-    def hear_cancel(self, wanted: list[tuple[UUID, UUID]]) -> None:
+    def hear_cancel(self, wanted: list[tuple[bytes, bytes]]) -> None:
         """From the renewal thread: somebody asked to cancel these."""
         jobs = {job_id for _, job_id in wanted}
         matching = self.attempts.matching(token for token, _ in wanted)
-        self._stop_soon([a for a in matching if a.job.id in jobs], "cancel_requested")
+        self._stop_soon([a for a in matching if a.job.id_bytes in jobs], "cancel_requested")
 
     def _stop_soon(self, attempts: list[Attempt], reason: StopReason) -> None:
         for attempt in attempts:

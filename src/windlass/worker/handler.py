@@ -38,8 +38,8 @@ async def run_async(
 
 
 def _call(definition: JobDefinition, job: ClaimedJob, context: JobContext | None) -> Any:
-    args, kwargs = definition.decode_payload(job.payload)
-    if definition.wants_context:
+    args, kwargs = definition.shape.decode(job.payload_json)
+    if definition.shape.wants_context:
         return definition.handler(context, *args, **kwargs)
     return definition.handler(*args, **kwargs)
 

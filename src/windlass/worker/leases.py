@@ -6,9 +6,9 @@ that a lease is ours, from before the question was sent: it runs out here before
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from uuid import UUID
 
 from windlass.model import ClaimedJob
 
@@ -24,11 +24,11 @@ def elapsed_clock() -> float:
 
 
 class Lease:
-    """One token; it holds some jobs of one claim."""
+    """One token, as bytes; it holds some jobs of one claim."""
 
     __slots__ = ("_claimed_at", "_since", "deadline", "open", "token")
 
-    def __init__(self, token: UUID, claimed_at: datetime, since: float, deadline: float) -> None:
+    def __init__(self, token: bytes, claimed_at: datetime, since: float, deadline: float) -> None:
         self.token = token
         self.open = 0
         """Jobs of it about which the last word is not yet said and answered."""
@@ -47,44 +47,45 @@ class Leases:
     def __init__(self, lease_seconds: float) -> None:
         self._seconds = lease_seconds
         self._lock = threading.Lock()
-        self._held: dict[UUID, Lease] = {}
+        self._held: dict[bytes, Lease] = {}
 
     def hold(self, jobs: Iterable[ClaimedJob], since: float) -> None:
         """Note a claim that was asked for at `since`."""
         with self._lock:
             for job in jobs:
-                lease = self._held.get(job.token)
+                token = job.token_bytes
+                lease = self._held.get(token)
                 if lease is None:
                     claimed_at = job.expires_at - timedelta(seconds=self._seconds)
-                    lease = Lease(job.token, claimed_at, since, since + self._seconds)
-                    self._held[job.token] = lease
+                    lease = self._held[token] = Lease(token, claimed_at, since, since + self._seconds)
                 lease.open += 1
 
-    def get(self, token: UUID) -> Lease | None:
-        """The lease, while it is ours by what we know."""
+    def get(self, token: bytes, now: float) -> Lease | None:
+        """The lease, while it is ours by what we know at the moment `now`."""
         lease = self._held.get(token)
-        return lease if lease is not None and lease.deadline > elapsed_clock() else None
+        return lease if lease is not None and lease.deadline > now else None
 
-    def let_go(self, token: UUID) -> None:
-        """One of its jobs is settled."""
+    def let_go(self, tokens: Iterable[bytes]) -> None:
+        """A job is settled for each time that a token is named."""
         with self._lock:
-            lease = self._held.get(token)
-            if lease is not None:
-                lease.open -= 1
-                if lease.open <= 0:
-                    del self._held[token]
+            for token, jobs in Counter(tokens).items():
+                lease = self._held.get(token)
+                if lease is not None:
+                    lease.open -= jobs
+                    if lease.open <= 0:
+                        del self._held[token]
 
-    def lose(self, tokens: Iterable[UUID]) -> None:
+    def lose(self, tokens: Iterable[bytes]) -> None:
         """These are no longer ours."""
         with self._lock:
             for token in tokens:
                 self._held.pop(token, None)
 
-    def tokens(self) -> list[UUID]:
+    def tokens(self) -> list[bytes]:
         with self._lock:
             return list(self._held)
 
-    def renewed(self, tokens: Sequence[UUID], since: float) -> None:
+    def renewed(self, tokens: Sequence[bytes], since: float) -> None:
         """These were confirmed by an answer to what was asked at `since`."""
         with self._lock:
             for token in tokens:
@@ -92,7 +93,7 @@ class Leases:
                 if lease is not None:
                     lease.deadline = since + self._seconds
 
-    def expired(self) -> list[UUID]:
+    def expired(self) -> list[bytes]:
         """Those that ran out without our hearing of them."""
         now = elapsed_clock()
         with self._lock:

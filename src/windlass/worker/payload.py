@@ -21,18 +21,32 @@ from typing_extensions import TypedDict
 
 from windlass.errors import InvalidInput
 from windlass.model import Cancel, RetryAfter, Skip, Snooze
+from windlass.model.faults import fault_in_words
 from windlass.worker.context import JobContext
 
 __all__ = ["PayloadShape", "bare_function", "result_adapter"]
 
 _DECISIONS = (Snooze, RetryAfter, Cancel, Skip)
 _SHOWN_FAULTS = 5
+_PLACED = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+_NAMED = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 
 
 class PayloadShape:
     """What one handler takes: `encode` at enqueue, `decode` at run."""
 
-    __slots__ = ("_adapter", "_ordered", "_signature", "kind", "model", "wants_context")
+    __slots__ = (
+        "_adapter",
+        "_by_name",
+        "_by_place",
+        "_ordered",
+        "_required",
+        "_signature",
+        "_validate_json",
+        "kind",
+        "model",
+        "wants_context",
+    )
 
     def __init__(self, function: Callable[..., Any], kind: str) -> None:
         hints = type_hints(function, kind)
@@ -43,10 +57,14 @@ class PayloadShape:
             del parameters[0]
         _refuse_strange(parameters, hints, kind)
         self._signature = inspect.Signature(parameters)
+        self._by_place = tuple(p.name for p in parameters if p.kind in _PLACED)
+        self._by_name = frozenset(p.name for p in parameters if p.kind in _NAMED)
+        self._required = frozenset(p.name for p in parameters if p.default is Parameter.empty)
         self.model: Any = _whole_model(parameters, hints)
         # Positional-only parameters have names in the payload, but not in the call.
         self._ordered = tuple(p.name for p in parameters if p.kind is Parameter.POSITIONAL_ONLY)
         self._adapter = _adapter(self.model or _fields(parameters, hints, kind), kind)
+        self._validate_json = self._adapter.validator.validate_json
 
     def encode(self, *args: Any, **kwargs: Any) -> Any:
         """The payload of a call, as plain JSON values; InvalidInput says what does not fit."""
@@ -63,9 +81,15 @@ class PayloadShape:
             )
             raise InvalidInput(f"the payload of {self.kind!r} cannot be written as JSON: {fault}") from None
 
-    def decode(self, payload: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """How to call the handler with a stored payload; InvalidInput says what does not fit."""
-        value = self._read(payload)
+    def decode(self, payload: bytes) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """How to call the handler with a stored payload, given as JSON text.
+
+        InvalidInput says what does not fit.
+        """
+        try:
+            value = self._validate_json(payload)
+        except ValidationError as error:
+            value = self._read(payload, error)
         if self.model is not None:
             return (value,), {}
         if not self._ordered:
@@ -80,6 +104,14 @@ class PayloadShape:
             and next(iter(self._signature.parameters)) not in kwargs
         ):
             return kwargs  # the model's own fields, by name
+        given = dict(zip(self._by_place, args, strict=False))
+        if (
+            len(given) == len(args)
+            and self._by_name.issuperset(kwargs)
+            and given.keys().isdisjoint(kwargs)
+            and self._required <= (given := {**given, **kwargs}).keys()
+        ):  # what `bind` would find, at a fraction of its price
+            return given if self.model is None else next(iter(given.values()))
         try:
             bound = self._signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -92,21 +124,17 @@ class PayloadShape:
                 given.update(given.pop(parameter.name, {}))
         return given
 
-    def _read(self, payload: Any) -> Any:
+    def _read(self, payload: bytes, refused: ValidationError) -> Any:
+        # What asks for an instance of something takes it in Python's terms only: ask again in those.
         try:
-            return self._adapter.validate_python(payload)
+            return self._adapter.validate_python(json.loads(payload))
         except ValidationError:
-            pass
-        # A strict model takes a date from JSON text, but not from a Python string: ask in JSON's terms.
-        try:
-            return self._adapter.validate_json(json.dumps(payload))
-        except ValidationError as error:
-            raise self._refusal(error) from None
+            raise self._refusal(refused) from None
 
     def _refusal(self, error: ValidationError) -> InvalidInput:
-        faults = error.errors(include_url=False, include_context=False, include_input=False)
+        faults = error.errors(include_url=False, include_input=False)
         # Without the values: a payload may hold what does not belong into a log.
-        shown = [f"{'.'.join(map(str, fault['loc'])) or 'payload'}: {fault['msg']}" for fault in faults]
+        shown = [f"{'.'.join(map(str, fault['loc'])) or 'it'} {fault_in_words(fault)}" for fault in faults]
         more = f" and {len(shown) - _SHOWN_FAULTS} more" if len(shown) > _SHOWN_FAULTS else ""
         return InvalidInput(
             f"the payload of {self.kind!r} is not valid: {'; '.join(shown[:_SHOWN_FAULTS])}{more}",

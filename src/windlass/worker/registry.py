@@ -84,8 +84,11 @@ class JobDefinition:
         """The payload of a call as plain JSON values, checked against the handler's annotations."""
         return self.shape.encode(*args, **kwargs)
 
-    def decode_payload(self, payload: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The arguments of the handler for a stored payload, checked again; the context is not among them."""
+    def decode_payload(self, payload: bytes) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments of the handler for a stored payload, given as JSON text and checked again.
+
+        The context is not among them.
+        """
         return self.shape.decode(payload)
 
     def decode_result(self, result: Any) -> Any:

@@ -6,8 +6,8 @@ is the next batch.  A batch without an answer is said again, in the same words, 
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from windlass.db.call import Call
 from windlass.db.link import AsyncLink
@@ -18,6 +18,8 @@ from windlass.worker.outage import Outage
 from windlass.worker.words import Limits, Verb, Word, word_for_error
 
 __all__ = ["Answer", "Reporter"]
+
+T = TypeVar("T")
 
 MAX_WORDS = 500
 MAX_BYTES = 8 * 1024 * 1024
@@ -41,9 +43,11 @@ _LOST = Answer("lease_lost")
 
 
 class Reporter:
-    """Sends words; `answered` is called once for each that was said."""
+    """Sends words; `answered` is called once for each that was said, with those that got the same answer."""
 
-    def __init__(self, link: AsyncLink, answered: Callable[[Word, Answer], None], outage: Outage) -> None:
+    def __init__(
+        self, link: AsyncLink, answered: Callable[[Sequence[Word], Answer], None], outage: Outage
+    ) -> None:
         self._link = link
         self._answered = answered
         self._outage = outage
@@ -55,10 +59,10 @@ class Reporter:
         """Words without an answer."""
 
     def say(self, word: Word) -> None:
+        if not self.backlog:
+            self._silent.clear()
         self.backlog += 1
-        self._silent.clear()
-        self._said.append(word)
-        self._spoken.set()
+        self._say_again(word)
 
     async def silent(self) -> None:
         """A probe: wait until every word has its answer."""
@@ -68,29 +72,38 @@ class Reporter:
         """Send until canceled."""
         while True:
             await self._spoken.wait()
-            batch = self._next_batch()
-            for verb in _ORDER:
-                words = [
-                    word for word in batch if word.verb == verb and not (word.finished or word.contested)
-                ]
-                if words:
-                    await self._send(verb, words)
-            for word in batch:
-                if word.finished:
-                    await self._settle(word)
-                elif word.contested:
-                    await self._send(word.verb, [word])
+            await self._send_batch()  # apart from the loop, which would hold on to the batch while it waits
 
-    def _next_batch(self) -> list[Word]:
-        batch: list[Word] = []
-        size = 0
-        while self._said and len(batch) < MAX_WORDS and size < MAX_BYTES:
+    async def _send_batch(self) -> None:
+        together, apart = self._next_batch()
+        for verb in _ORDER:
+            if verb in together:
+                await self._send(verb, together[verb])
+        for word in apart:
+            if word.finished:
+                await self._settle(word)
+            else:
+                await self._send(word.verb, [word])
+
+    def _next_batch(self) -> tuple[dict[Verb, list[Word]], list[Word]]:
+        """What is said next: words that can go together, by their verbs, and those that go one by one."""
+        together: dict[Verb, list[Word]] = {}
+        apart: list[Word] = []
+        count = size = 0
+        while self._said and count < MAX_WORDS and size < MAX_BYTES:
             word = self._said.popleft()
-            size += len(word.result or "") + len(word.error or "")
-            batch.append(word)
+            count += 1
+            if word.result is not None or word.error is not None:
+                size += len(word.result or "") + len(word.error or "")
+            if word.finished or word.contested:
+                apart.append(word)
+            elif word.verb in together:
+                together[word.verb].append(word)
+            else:
+                together[word.verb] = [word]
         if not self._said:
             self._spoken.clear()
-        return batch
+        return together, apart
 
     async def _send(self, verb: Verb, words: list[Word], reduced: int = 0) -> None:
         """Say these until answered.  Where one is refused as malformed, the others must not suffer."""
@@ -128,7 +141,7 @@ class Reporter:
     async def _send_reduced(self, word: Word, error: InvalidInput, reduced: int) -> None:
         """The database cannot keep this result or error: the attempt fails, for that reason, instead."""
         if reduced > 2:
-            self._answer(word, Answer(error.code))
+            self._answer([word], Answer(error.code))
             return
         less = word_for_error(word.job, error, Limits(error_bytes=1024))
         less.outcome, less.seconds, less.repeated = word.outcome, word.seconds, word.repeated
@@ -149,7 +162,9 @@ class Reporter:
             answer = Answer(answers[0].code, answers[0].state, answers[0].run_at)
             if answer.code != "ok":
                 job = word.job
-                refused = await self._link.run(complete_jobs([job.token], [job.id], tenants=[job.tenant_id]))
+                refused = await self._link.run(
+                    complete_jobs([job.token_bytes], [job.id_bytes], tenants=[job.tenant_bytes])
+                )
                 answer = _LOST if refused else _SUCCEEDED
         except InvalidInput as error:
             await self._send_reduced(word, error, 1)
@@ -159,34 +174,48 @@ class Reporter:
             asyncio.get_running_loop().call_later(wait, self._say_again, word)
         else:
             self._outage.over()
-            self._answer(word, answer)
+            self._answer([word], answer)
 
     def _say_again(self, word: Word) -> None:
+        if not self._said:
+            self._spoken.set()
         self._said.append(word)
-        self._spoken.set()
 
     def _tell(self, verb: Verb, words: list[Word], answers: list[Any]) -> None:
         if verb != "complete":
             for word, answer in zip(words, answers, strict=True):
-                self._answer(word, Answer(answer.code, answer.state, answer.run_at))
+                self._answer([word], Answer(answer.code, answer.state, answer.run_at))
             return
-        refused = {answer.job_id for answer in answers}
-        latest = {word.job.id: word.job.version for word in words} if refused else {}
+        if answers:
+            words = self._without_refused(words, {answer.job_id.bytes for answer in answers})
+        skipped = [word for word in words if word.state == "skipped"]
+        if skipped:
+            words = [word for word in words if word.state != "skipped"]
+            self._answer(skipped, _SKIPPED)
+        self._answer(words, _SUCCEEDED)
+
+    def _without_refused(self, words: list[Word], refused: set[bytes]) -> list[Word]:
+        latest = {word.job.id_bytes: word.job.version for word in words}
+        taken = []
         for word in words:
-            if word.job.id not in refused:
-                self._answer(word, _SUCCEEDED if word.state == "succeeded" else _SKIPPED)
-            elif len(latest) < len(words) and word.job.version == latest[word.job.id] and not word.repeated:
+            job = word.job
+            if job.id_bytes not in refused:
+                taken.append(word)
+            elif len(latest) < len(words) and job.version == latest[job.id_bytes] and not word.repeated:
                 # Two attempts of one job in one batch, and the answer names only the job: ask again.
                 word.repeated = True
                 self._say_again(word)
             else:
-                self._answer(word, _LOST)
+                self._answer([word], _LOST)
+        return taken
 
-    def _answer(self, word: Word, answer: Answer) -> None:
-        self.backlog -= 1
+    def _answer(self, words: Sequence[Word], answer: Answer) -> None:
+        if not words:
+            return
+        self.backlog -= len(words)
         if not self.backlog:
             self._silent.set()
-        self._answered(word, answer)
+        self._answered(words, answer)
 
 
 def _lock_not_free(error: WindlassError) -> bool:
@@ -195,9 +224,9 @@ def _lock_not_free(error: WindlassError) -> bool:
 
 
 def _call(verb: Verb, words: list[Word]) -> Call[Any]:
-    tokens = [word.job.token for word in words]
-    jobs = [word.job.id for word in words]
-    costs = [word.cost for word in words] if any(word.cost is not None for word in words) else None
+    tokens = [word.job.token_bytes for word in words]
+    jobs = [word.job.id_bytes for word in words]
+    costs = _unless_all_none([word.cost for word in words])
     if verb == "release":
         return release_jobs(tokens, jobs)
     if verb == "snooze":
@@ -206,7 +235,11 @@ def _call(verb: Verb, words: list[Word]) -> Call[Any]:
         errors = [word.error for word in words]
         outcomes = [word.outcome for word in words]
         return fail_jobs(tokens, jobs, errors, outcomes, [word.delay for word in words], costs)
-    results = [word.result for word in words] if any(word.result is not None for word in words) else None
+    results = _unless_all_none([word.result for word in words])
     states = [word.state for word in words] if any(word.state != "succeeded" for word in words) else None
-    tenants = [word.job.tenant_id for word in words] if any(word.repeated for word in words) else None
+    tenants = [word.job.tenant_bytes for word in words] if any(word.repeated for word in words) else None
     return complete_jobs(tokens, jobs, results, costs, states, tenants)
+
+
+def _unless_all_none(values: list[T | None]) -> list[T | None] | None:
+    return None if values.count(None) == len(values) else values

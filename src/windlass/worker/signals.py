@@ -22,7 +22,7 @@ class Signals:
 
     def heard(self, level: int) -> bool:
         """Whether anybody would hear a signal of that level; asked before one is put together."""
-        return self._logger is None or self._logger.isEnabledFor(level)
+        return self._telemetry.heard if self._logger is None else self._logger.isEnabledFor(level)
 
     def job(
         self, name: str, job: ClaimedJob, level: int, *, seconds: float | None = None, **fields: Any
@@ -34,9 +34,9 @@ class Signals:
                 level=level,
                 worker_id=self._worker_id,
                 trace_id=job.trace_id,
-                job_id=str(job.id),
+                job_id=job.id_text,
                 kind=job.kind,
-                tenant_id=str(job.tenant_id),
+                tenant_id=job.tenant_text,
                 attempt=job.version,
                 duration_ms=None if seconds is None else round(seconds * 1000, 3),
                 queue=job.queue,

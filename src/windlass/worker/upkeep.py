@@ -6,7 +6,6 @@ It renews the leases every third of their time, and gives the node's sign of lif
 import threading
 from collections.abc import Callable
 from typing import Any
-from uuid import UUID
 
 from windlass.db.call import Call
 from windlass.db.link import SyncLink
@@ -34,8 +33,8 @@ class Upkeep:
         leases: Leases,
         lease_seconds: float,
         *,
-        lost: Callable[[list[UUID]], None],
-        cancel: Callable[[list[tuple[UUID, UUID]]], None],
+        lost: Callable[[list[bytes]], None],
+        cancel: Callable[[list[tuple[bytes, bytes]]], None],
         heartbeat: Call[Any],
         known: Callable[[], None],
         signals: Signals,
@@ -127,19 +126,19 @@ class Upkeep:
     def _renew(self) -> bool:
         """Renew all leases; False if some were busy, because a report on them was under way."""
         tokens, now = self._leases.tokens(), elapsed_clock()
-        busy: set[UUID] = set()
+        busy: set[bytes] = set()
         if tokens:
             heard = self._link.run(renew_leases(tokens, self._lease_seconds))
-            gone = {word.token for word in heard if word.code == "lease_lost"}
-            busy = {word.token for word in heard if word.code == "busy"}
+            gone = {word.token.bytes for word in heard if word.code == "lease_lost"}
+            busy = {word.token.bytes for word in heard if word.code == "busy"}
             self._leases.renewed([token for token in tokens if token not in gone | busy], now)
             self._tell(heard, list(gone))
         self.renewals += 1
         return not busy
 
-    def _tell(self, heard: list[Heard], gone: list[UUID]) -> None:
+    def _tell(self, heard: list[Heard], gone: list[bytes]) -> None:
         if gone:
             self._lost(gone)
-        wanted = [(word.token, word.job_id) for word in heard if word.job_id is not None]
+        wanted = [(word.token.bytes, word.job_id.bytes) for word in heard if word.job_id is not None]
         if wanted:
             self._cancel(wanted)

@@ -75,6 +75,8 @@ class Word:
 
 def word_for_value(job: ClaimedJob, value: Any, limits: Limits, now: Now) -> Word:
     """What a handler's return value says.  `now` tells the database's time, by which `until` is meant."""
+    if value is None:
+        return Word(job, "complete")
     if isinstance(value, Snooze):
         return Word(job, "snooze", delay=_snooze_seconds(value, now))
     if isinstance(value, RetryAfter):

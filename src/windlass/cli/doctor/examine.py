@@ -6,7 +6,8 @@ from typing import Any
 
 from windlass.cli.doctor import probes
 from windlass.cli.doctor.finding import Finding, fail, in_words, ok, warn
-from windlass.cli.doctor.standing import check_nodes, check_standing
+from windlass.cli.doctor.fleet import check_kinds, check_nodes
+from windlass.cli.doctor.standing import check_standing
 from windlass.cli.text import span
 from windlass.client import SyncClient, database_url
 from windlass.db.connect import connect
@@ -80,7 +81,7 @@ def _schema(connection: Any) -> Finding:
 def _standing(settings: Settings) -> Iterator[Finding]:
     try:
         with SyncClient(settings, patience=PATIENCE_SECONDS, pool_size=1) as client:
-            health, nodes = client.health(), client.list_nodes()
+            health, nodes, unserved = client.health(), client.list_nodes(), client.list_unserved()
     except WindlassError as error:
         yield warn(
             "tables",
@@ -91,3 +92,4 @@ def _standing(settings: Settings) -> Iterator[Finding]:
         return
     yield from check_standing(health)
     yield check_nodes(nodes)
+    yield check_kinds(unserved)

@@ -1,14 +1,13 @@
 """Checks of how the tables and the server stand, read from what `windlass.health` tells."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
 from windlass.cli.doctor.finding import Finding, fail, ok, warn
-from windlass.cli.text import span
-from windlass.model import Node
+from windlass.cli.text import span, stamp
 
-__all__ = ["check_nodes", "check_standing"]
+__all__ = ["check_standing"]
 
 OLD_SECONDS, ANCIENT_SECONDS = 300.0, 3600.0
 OLD_XMIN = 1_000_000
@@ -41,7 +40,7 @@ def _forced(health: Mapping[str, Any]) -> Finding:
 def _oldest_snapshot(health: Mapping[str, Any]) -> Finding:
     """Whoever holds an old snapshot keeps dead rows from being removed, and claims get slower."""
     now = datetime.fromisoformat(health["now"])
-    held = [(_seconds(holder, now), holder) for holder in health["snapshots"]]
+    held = [(_seconds(holder["since"], now), holder) for holder in health["snapshots"]]
     unseen = health["hidden_sessions"]
     hidden = f" ({unseen} sessions of other roles cannot be seen)" if unseen else ""
     old = [pair for pair in held if pair[0] > OLD_SECONDS or pair[1]["xmin_age"] > OLD_XMIN]
@@ -56,15 +55,30 @@ def _oldest_snapshot(health: Mapping[str, Any]) -> Finding:
     judge = fail if seconds > ANCIENT_SECONDS else warn
     return judge(
         "oldest transaction",
-        f"{_who(holder)} has held a snapshot for {span(seconds)}: dead rows pile up behind it.{hidden}",
+        f"{_who(holder)} holds a snapshot{_since(holder, now)}, {holder['xmin_age']:,} transactions old: "
+        f"no dead row that is younger can be removed.{_others(len(old) - 1)}{hidden}",
         _how_to_end(holder),
         **holder,
     )
 
 
-def _seconds(holder: Mapping[str, Any], now: datetime) -> float:
-    since = holder["since"]
+def _seconds(since: str | None, now: datetime) -> float:
     return 0.0 if since is None else max(0.0, (now - datetime.fromisoformat(since)).total_seconds())
+
+
+def _since(holder: Mapping[str, Any], now: datetime) -> str:
+    if holder["since"] is None:
+        return ""
+    begun = (
+        f" since {stamp(datetime.fromisoformat(holder['since']))} ({span(_seconds(holder['since'], now))})"
+    )
+    if holder["query_start"] is None:
+        return begun
+    return f"{begun}, its last query began {span(_seconds(holder['query_start'], now))} ago"
+
+
+def _others(count: int) -> str:
+    return f" {count} more are as old." if count > 1 else " One more is as old." if count else ""
 
 
 def _who(holder: Mapping[str, Any]) -> str:
@@ -73,14 +87,19 @@ def _who(holder: Mapping[str, Any]) -> str:
     if holder["holder"] == "prepared transaction":
         return f"The prepared transaction {holder['application_name']} of {holder['usename']}"
     name = holder["application_name"] or "a session without a name"
+    if holder["holder"] == "standby":
+        return f"The standby {name}, served by process {holder['pid']},"
     return f"Process {holder['pid']} ({name}, {holder['usename']}, {holder['state']})"
 
 
 def _how_to_end(holder: Mapping[str, Any]) -> str:
+    name = str(holder["application_name"]).replace("'", "''")
     if holder["holder"] == "replication slot":
-        return "If its standby is gone for good: select pg_drop_replication_slot(name)."
+        return f"If its standby is gone for good: select pg_drop_replication_slot('{name}')."
     if holder["holder"] == "prepared transaction":
-        return "Commit it or roll it back: rollback prepared 'name'."
+        return f"Whoever prepared it must end it: commit prepared '{name}' or rollback prepared '{name}'."
+    if holder["holder"] == "standby":
+        return "End the long query there, or set hot_standby_feedback = off on it."
     if str(holder["state"]).startswith("idle in transaction"):
         return (
             f"End it with select pg_terminate_backend({holder['pid']}), mend the program that forgot its "
@@ -135,17 +154,3 @@ def _days(health: Mapping[str, Any]) -> Finding:
     return ok(
         "partitions", f"{health['days']} days, made {ahead} ahead.", days=health["days"], days_ahead=ahead
     )
-
-
-def check_nodes(nodes: Sequence[Node]) -> Finding:
-    active = [node for node in nodes if node.active]
-    silent = [node.name for node in nodes if not node.active]
-    if not active:
-        return warn(
-            "nodes",
-            "No node is active: jobs wait until one is.",
-            "Start one: windlass worker MODULE:APP.",
-            active=0,
-        )
-    shown = f"{len(active)} active" + (f"; silent without farewell: {', '.join(silent)}" if silent else "")
-    return ok("nodes", f"{shown}.", active=len(active), silent=silent)

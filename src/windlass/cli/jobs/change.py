@@ -8,7 +8,7 @@ import typer
 from windlass.cli.options import AsJson, DatabaseUrl, JobId, Reason, TenantName, to_moment, to_seconds
 from windlass.cli.output import print_json, say
 from windlass.cli.session import open_client
-from windlass.cli.text import moment
+from windlass.cli.text import stamp
 
 
 def add_to(group: typer.Typer) -> None:
@@ -65,4 +65,4 @@ def reschedule_job(
     if as_json:
         print_json({"id": job_id, "run_at": due})
     else:
-        say(f"due {moment(due)}")
+        say(f"due {stamp(due)}")

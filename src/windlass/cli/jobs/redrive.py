@@ -16,11 +16,12 @@ from windlass.cli.options import (
     WrongUsage,
     Yes,
     split_names,
+    to_id,
     to_moment_or_span,
 )
 from windlass.cli.output import Column, note, print_json, print_table, say
 from windlass.cli.session import open_client, resolve_moment
-from windlass.cli.text import moment
+from windlass.cli.text import stamp
 from windlass.client import SyncClient
 from windlass.db.rpc_client import Redriven
 
@@ -31,7 +32,8 @@ def add_to(group: typer.Typer) -> None:
 
 def redrive_jobs(
     job_ids: Annotated[
-        list[UUID] | None, typer.Argument(metavar="ID", help="These jobs; all of them must be dead.")
+        list[UUID] | None,
+        typer.Argument(parser=to_id, metavar="ID", help="These jobs; all of them must be dead."),
     ] = None,
     kind: Annotated[list[str] | None, typer.Option(metavar="KIND", help="Only of these kinds.")] = None,
     queue: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only of these queues.")] = None,
@@ -99,7 +101,7 @@ def _print_redriven(done: Sequence[Redriven], *, dry_run: bool, limit: int) -> N
         Column("ID", lambda job: job.job_id),
         Column("KIND", lambda job: job.kind),
         Column("QUEUE", lambda job: job.queue),
-        Column("DIED", lambda job: moment(job.finished_at)),
+        Column("DIED", lambda job: stamp(job.finished_at)),
         Column("ERROR", lambda job: (job.error or {}).get("message")),
     ]
     if dry_run:

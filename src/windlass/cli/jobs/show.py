@@ -5,10 +5,12 @@ from collections.abc import Iterator, Sequence
 import typer
 
 from windlass.cli.jobs.listing import job_document
+from windlass.cli.jobs.parts import find_cluster_job, print_cluster_job, without_false_time
 from windlass.cli.options import AsJson, DatabaseUrl, JobId, TenantName
 from windlass.cli.output import Column, print_fields, print_json, print_table, say
 from windlass.cli.session import open_client
-from windlass.cli.text import moment, pretty, span
+from windlass.cli.text import pretty, span, stamp
+from windlass.cli.unserved import Served, is_served
 from windlass.model import Attempt, Job, Transition
 
 
@@ -28,10 +30,18 @@ def show_job(
         job = client.get_job(job_id)
         attempts = client.list_attempts(job_id)
         history = client.list_history(job_id)
+        cluster = find_cluster_job(client, job)
+        served = (
+            Served(None) if job.state != "queued" else is_served(client, job.tenant_id, job.queue, job.kind)
+        )
     if as_json:
-        print_json({"job": job_document(job), "attempts": attempts, "history": history})
+        document: dict[str, object] = {"job": job_document(job), "attempts": attempts, "history": history}
+        document |= {"served": served.yes} | ({} if cluster is None else {"cluster": cluster})
+        print_json(document)
         return
-    print_fields(_fields(job))
+    print_fields([*without_false_time(_fields(job), cluster), ("waits", served.hint)])
+    if cluster is not None:
+        print_cluster_job(cluster)
     _print_document("payload", job.payload)
     if job.state == "succeeded" or job.result is not None:
         _print_document("result", job.result)
@@ -52,12 +62,12 @@ def _fields(job: Job) -> Iterator[tuple[str, object]]:
     yield "tenant", job.tenant_id
     yield "queue", f"{job.queue}, priority {job.priority}"
     yield "tried", f"{job.counted} of {job.max_attempts} ({job.attempt} claimed)"
-    yield "created", moment(job.created_at)
-    yield "run at", moment(job.run_at)
-    yield "started", job.started_at and moment(job.started_at)
-    yield "finished", job.finished_at and moment(job.finished_at)
+    yield "created", stamp(job.created_at)
+    yield "run at", stamp(job.run_at)
+    yield "started", job.started_at and stamp(job.started_at)
+    yield "finished", job.finished_at and stamp(job.finished_at)
     yield "node", job.node_id
-    yield "lease until", job.lease_expires_at and moment(job.lease_expires_at)
+    yield "lease until", job.lease_expires_at and stamp(job.lease_expires_at)
     yield "timeout", None if job.timeout is None else span(job.timeout)
     yield "key", job.idempotency_key
     yield "trace", job.trace_id
@@ -92,7 +102,7 @@ def _print_attempts(attempts: Sequence[Attempt]) -> None:
     columns: list[Column[Attempt]] = [
         Column("ATTEMPT", lambda attempt: attempt.number, right=True),
         Column("OUTCOME", lambda attempt: attempt.outcome or "running"),
-        Column("STARTED", lambda attempt: moment(attempt.started_at)),
+        Column("STARTED", lambda attempt: stamp(attempt.started_at)),
         Column("TOOK", _took, right=True),
         Column("NODE", lambda attempt: attempt.node_id),
         Column("COST", lambda attempt: attempt.cost_cents or None, right=True),
@@ -109,7 +119,7 @@ def _took(attempt: Attempt) -> str | None:
 
 def _print_history(history: Sequence[Transition]) -> None:
     columns: list[Column[Transition]] = [
-        Column("AT", lambda step: moment(step.at)),
+        Column("AT", lambda step: stamp(step.at)),
         Column("WHAT", lambda step: step.what),
         Column("ATTEMPT", lambda step: step.attempt, right=True),
         Column("BY", lambda step: step.actor),

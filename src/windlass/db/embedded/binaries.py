@@ -2,6 +2,7 @@
 
 Root's site-packages may lie under a directory that nobody else may enter (a pyenv in a 0700 home).  Opening
 that directory is not ours to do, so the tree is copied, once per content, to a cache that others may read.
+A copy that nobody has asked for in a month goes: its installation was upgraded or removed.
 """
 
 import hashlib
@@ -9,6 +10,7 @@ import os
 import shutil
 import stat
 import tempfile
+import time
 from pathlib import Path
 
 from windlass.db.embedded.account import Account
@@ -17,6 +19,7 @@ from windlass.db.embedded.providers import Provider
 from windlass.errors import Unavailable
 
 SYSTEM_CACHE = Path("/var/cache/windlass")
+UNUSED_SECONDS = 30 * 86_400
 
 
 def reachable_bin_dir(provider: Provider, account: Account, cache: Path | None = None) -> Path:
@@ -41,7 +44,10 @@ def _copy_tree(provider: Provider, cache: Path) -> Path:
     bin_dir = final / package.name / prefix.name / provider.bin_dir.name
     with held(cache / "copy.lock"):
         if final.is_dir():
+            os.utime(final)  # when it was last asked for
+            _drop_unused(cache)
             return bin_dir
+        _drop_unused(cache)
         for left_behind in cache.glob(".new-*"):
             shutil.rmtree(left_behind)
         new = Path(tempfile.mkdtemp(prefix=".new-", dir=cache))
@@ -52,6 +58,28 @@ def _copy_tree(provider: Provider, cache: Path) -> Path:
         _open_to_readers(new)
         new.rename(final)
     return bin_dir
+
+
+def _drop_unused(cache: Path) -> None:
+    """Remove copies for which nobody has asked in a month, unless a server still runs from one."""
+    before = time.time() - UNUSED_SECONDS
+    for copy in cache.iterdir():
+        if copy.is_dir() and not copy.is_symlink() and copy.stat().st_mtime < before and not _in_use(copy):
+            shutil.rmtree(copy, ignore_errors=True)
+
+
+def _in_use(copy: Path) -> bool:
+    """Whether some command line names it: a server's own, or that of the guardian that would restart it."""
+    name = os.fsencode(copy)
+    processes = list(Path("/proc").glob("[0-9]*/cmdline"))
+    return not processes or any(name in _read(entry) for entry in processes)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""  # it has ended
 
 
 def _not_needed(directory: str, names: list[str]) -> set[str]:

@@ -31,6 +31,9 @@ EPHEMERAL = {
     "full_page_writes": "off",
     "log_checkpoints": "off",
     "dynamic_shared_memory_type": "mmap",
+    # Written again rather than piled up: the directory may be one in memory.
+    "min_wal_size": "32MB",
+    "max_wal_size": "256MB",
 }
 RESERVED = frozenset(
     {

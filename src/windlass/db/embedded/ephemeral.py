@@ -1,8 +1,9 @@
-"""Temporary homes, and the removal of those whose makers died.
+"""Temporary homes, on disk or in memory, and the removal of those whose makers died.
 
 A home is dead when all of its locks are free and no postmaster works in it; age proves nothing.
 """
 
+import logging
 import os
 import shutil
 import stat
@@ -11,25 +12,23 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from windlass.db.embedded.account import Account
-from windlass.db.embedded.home import Home, temporary_bases
+from windlass.db.embedded.home import MEMORY_ROOM, Home, memory_base, memory_room, temporary_bases
 from windlass.db.embedded.locks import FileLock, held
 from windlass.db.embedded.postmaster import living_postmaster
 from windlass.errors import Unavailable
+
+logger = logging.getLogger(__name__)
 
 
 def prefix() -> str:
     return f"windlass-{os.geteuid()}-ephemeral-"
 
 
-def make_home(account: Account) -> tuple[Home, FileLock]:
+def make_home(account: Account, *, in_memory: bool = False) -> tuple[Home, FileLock]:
     """A new home with its start lock already held, so that no sweep can take it for a dead one."""
-    bases = temporary_bases(account)
-    if not bases:
-        raise Unavailable(
-            f"the account {account.name!r} can enter no temporary directory (TMPDIR, /tmp, /var/tmp)"
-        )
+    base = choose_base(account, in_memory=in_memory)
     while True:
-        root = Path(tempfile.mkdtemp(prefix=prefix(), dir=bases[0]))
+        root = Path(tempfile.mkdtemp(prefix=prefix(), dir=base))
         home = Home(root)
         lock = FileLock(home.start_lock)
         try:
@@ -42,10 +41,27 @@ def make_home(account: Account) -> tuple[Home, FileLock]:
         lock.drop()
 
 
+def choose_base(account: Account, *, in_memory: bool) -> Path:
+    """Where a temporary home goes; one that may be in memory, only while there is room for it."""
+    memory = memory_base(account) if in_memory else None
+    if memory is not None and memory_room() >= MEMORY_ROOM:
+        return memory
+    bases = temporary_bases(account)
+    if not bases:
+        raise Unavailable(
+            f"the account {account.name!r} can enter no temporary directory (TMPDIR, /tmp, /var/tmp)"
+        )
+    if in_memory:
+        why = "there is no /dev/shm to use" if memory is None else f"{memory} has too little room"
+        logger.info("the temporary server's data goes to disk, in %s: %s", bases[0], why)
+    return bases[0]
+
+
 def sweep(account: Account) -> list[Path]:
     """Remove the temporary homes of ours that nothing lives in; returns what was removed."""
     removed = []
-    for base in temporary_bases(account):
+    memory = memory_base(account)
+    for base in dict.fromkeys([*temporary_bases(account), *([memory] if memory else [])]):
         for root in base.glob(f"{prefix()}*"):
             try:
                 if _remove_if_dead(Home(root)):

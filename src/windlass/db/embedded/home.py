@@ -28,6 +28,8 @@ from windlass.errors import InvalidInput, Unavailable
 SYSTEM_STATE = Path("/var/lib/windlass")
 LONGEST_SOCKET_PATH = 107 if sys.platform.startswith("linux") else 103
 SOCKET_NAME_ROOM = len("/.s.PGSQL.65535")
+MEMORY = Path("/dev/shm")  # noqa: S108 - mkdtemp inside
+MEMORY_ROOM = 1024**3
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +168,22 @@ def temporary_bases(account: Account) -> list[Path]:
     named = dict.fromkeys([tempfile.gettempdir(), "/tmp", "/var/tmp"])  # noqa: S108 - mkdtemp inside
     bases = [Path(os.path.realpath(name)) for name in named]
     return [base for base in bases if os.access(base, os.W_OK | os.X_OK) and account.can_enter(base)]
+
+
+def memory_base(account: Account) -> Path | None:
+    """The directory whose files are kept in memory, if the server's account can use it; macOS has none."""
+    usable = MEMORY.is_dir() and os.access(MEMORY, os.W_OK | os.X_OK) and account.can_enter(MEMORY)
+    return MEMORY if usable else None
+
+
+def memory_room() -> int:
+    """How many bytes could be put there: a container's may be tiny, and a machine's is shared by all."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        available = next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")) * 1024
+        return min(available, shutil.disk_usage(MEMORY).free)
+    except (OSError, ValueError, StopIteration):
+        return 0
 
 
 def _check_reachable(directory: Path, account: Account) -> None:

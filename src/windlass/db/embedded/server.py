@@ -55,23 +55,27 @@ class EmbeddedServer:
         bin_dir: Path | None = None,
         settings: Mapping[str, str] | None = None,
         tcp: bool = False,
+        in_memory: bool = False,
     ) -> Self:
         """Start the server of `data_dir`, or attach to it if it runs already.
 
-        `ephemeral` gives a server of its own in a temporary directory that goes when it stops.  `settings`
-        are server settings and count for whoever starts it.  `tcp` adds a loopback port with passwords.
+        `ephemeral` gives a server of its own in a temporary directory that goes when it stops; with
+        `in_memory` that directory is one in memory, where there is room for it.  `settings` are server
+        settings and count for whoever starts it.  `tcp` adds a loopback port with passwords.
         Returns once the server answers and has its roles and database; a long crash recovery is waited for.
         """
         if os.name != "posix":
             raise Unavailable("the embedded server needs Linux or macOS: set WINDLASS_DATABASE_URL")
         if ephemeral and data_dir is not None:
             raise InvalidInput("an ephemeral server chooses its own temporary directory: leave data_dir out")
+        if in_memory and not ephemeral:
+            raise InvalidInput("only an ephemeral server can have its data in memory: nothing of it is kept")
         request = Request(bin_dir, dict(settings or {}), tcp, ephemeral)
         check_settings(request.settings)
         account = server_account()
         sweep(account)
         if ephemeral:
-            home, lock = make_home(account)
+            home, lock = make_home(account, in_memory=in_memory)
         else:
             home = persistent_home(Path(data_dir or default_data_dir()), account)
             lock = _start_lock(home)

@@ -15,6 +15,7 @@ declare
   v_places integer[];                        -- the jobs to write now
   v_new uuid[];
 begin
+  perform pg_current_xact_id();  -- before the clock and the first place in line: see survey_lanes
   perform windlass._check_new_jobs(p_jobs);
   v_lanes := windlass._lane_ids(p_tenant, p_jobs);
   if array_position(v_lanes, null) is not null then
@@ -59,6 +60,7 @@ begin
       on i.again or i.id <> all (v_new)
     order by 1;
   end if;
+  perform windlass._note_work(v_lanes);
   perform windlass._wake(
     array(select distinct coalesce(n.queue, 'default') from unnest(p_jobs) as n), cardinality(p_jobs));
 end

@@ -2,7 +2,8 @@
 --
 -- The same job again: the existing one, nothing written.  Another content under the same key or id: WL002.  In the
 -- `active` scope a finished holder gives the key up, unless it has this very id; so does one whose record is no
--- longer kept.  The holder may vanish between two looks, hence the loop.
+-- longer kept.  The holder may vanish between two looks, hence the loop; a redrive may revive it, so the key is locked
+-- and the holder looked at again before the key is taken over.
 -- definer: none
 create function windlass._resolve_duplicate(p_tenant uuid, p_job windlass_data.new_job, p_id uuid)
 returns table (job_id uuid, created boolean)
@@ -11,6 +12,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_held record;
+  v_locked boolean := false;
 begin
   loop
     select coalesce(k.job_id, p_id) as job_id, j.id is not null as kept, j.state in
@@ -30,6 +32,12 @@ begin
       values (p_tenant, p_job.kind, p_job.key, p_id)
       on conflict do nothing;
       created := found;
+    elsif (not v_held.kept or (p_job.scope = 'active' and v_held.finished and v_held.job_id <> p_id))
+      and p_job.key is not null and not v_locked then
+      perform from windlass_data.idempotency_key as k
+      where k.tenant_id = p_tenant and k.kind = p_job.kind and k.key = p_job.key
+      for no key update;
+      v_locked := true;
     elsif not v_held.kept or (p_job.scope = 'active' and v_held.finished and v_held.job_id <> p_id) then
       update windlass_data.idempotency_key as k
       set job_id = p_id

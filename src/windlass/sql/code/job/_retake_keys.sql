@@ -39,7 +39,7 @@ begin
       v_refused := v_refused || v_job.id;
     else
       v_taken := v_taken || v_job.id;
-      if v_holder <> v_job.id and not p_dry_run then
+      if not p_dry_run then  -- also where it holds the key: a snapshot that still sees it dead must not take the key
         update windlass_data.idempotency_key as k
         set job_id = v_job.id
         where k.tenant_id = p_tenant and k.kind = v_job.kind and k.key = v_job.key;

@@ -38,6 +38,7 @@ begin
     from placed as p
   )
   select array_agg(distinct m.lane_id) into v_lanes from moved as m;
+  perform windlass._note_work(v_lanes);
   perform windlass._wake(array(
     select distinct l.queue from windlass_data.lane as l where l.id = any (v_lanes)), cardinality(p_jobs));
 end

@@ -24,13 +24,18 @@ set enable_seqscan = off
 as $$
 declare
   v_before text := windlass._enter_tenant(p_tenant);
+  v_job windlass_data.new_job := row(
+    coalesce(p_id, windlass_data.new_id()), p_kind, p_payload, p_queue, p_priority, p_run_at, p_max_attempts, p_retry,
+    p_timeout_ms, p_key, p_scope, p_trace_id, p_correlation_id);
 begin
-  return query
-  select e.job_id, e.created
-  from windlass._enqueue(p_tenant, array[row(
-    p_id, p_kind, p_payload, p_queue, p_priority, p_run_at, p_max_attempts, p_retry, p_timeout_ms, p_key, p_scope,
-    p_trace_id, p_correlation_id)::windlass_data.new_job]) as e;
+  if p_key is null then
+    job_id := v_job.id;
+    created := windlass._enqueue_one(p_tenant, v_job);
+  else
+    select e.job_id, e.created into job_id, created from windlass._enqueue(p_tenant, array[v_job]) as e;
+  end if;
   perform set_config('windlass.tenant_id', v_before, true);
+  return next;
 end
 $$;
 comment on function windlass.enqueue_job is 'Enqueue one job; returns its id and whether it is new.';

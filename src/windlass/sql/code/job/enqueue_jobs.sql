@@ -11,33 +11,9 @@ set enable_seqscan = off
 as $$
 declare
   v_before text := windlass._enter_tenant(p_tenant);
-  v_odd record;
-  v_jobs windlass_data.new_job[];
 begin
-  if p_jobs is null or jsonb_typeof(p_jobs) <> 'array' then
-    raise exception 'the jobs must be an array of objects' using errcode = 'WL007';
-  end if;
-  select e.place, jsonb_typeof(e.value) as type,
-         case jsonb_typeof(e.value) when 'object' then e.value - windlass._new_job_fields() end as extra
-  into v_odd
-  from jsonb_array_elements(p_jobs) with ordinality as e(value, place)
-  where case jsonb_typeof(e.value) when 'object' then e.value - windlass._new_job_fields() <> '{}' else true end
-  limit 1;
-  if found then
-    raise exception 'job % of the batch: %', v_odd.place, case v_odd.type
-      when 'object' then 'unknown field ' || (select min(k) from jsonb_object_keys(v_odd.extra) as k)
-      else 'is not an object' end
-      using errcode = 'WL007';
-  end if;
-  begin
-    v_jobs := array(
-      select jsonb_populate_record(null::windlass_data.new_job, e.value)
-      from jsonb_array_elements(p_jobs) with ordinality as e(value, place)
-      order by e.place);
-  exception when data_exception then
-    raise exception 'a job of the batch has a field of the wrong type: %', sqlerrm using errcode = 'WL007';
-  end;
-  return query select e.ordinal, e.job_id, e.created from windlass._enqueue(p_tenant, v_jobs) as e;
+  return query
+  select e.ordinal, e.job_id, e.created from windlass._enqueue(p_tenant, windlass._read_new_jobs(p_jobs)) as e;
   perform set_config('windlass.tenant_id', v_before, true);
 end
 $$;

@@ -13,13 +13,15 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_before text := windlass._enter_tenant(p_tenant);
+  v_transaction xid8 := pg_current_xact_id();  -- before the clock: see survey_lanes
   v_now timestamptz := windlass_data.clock();
   v_run_at timestamptz := greatest(p_run_at, v_now);
   v_due boolean := p_run_at is null or p_run_at <= v_now;
   v_job windlass_data.job;
   v_from windlass_data.lane;
   v_lane integer;
-  v_line record;
+  v_version integer;
+  v_counted integer;
   v_state text;
 begin
   if not isfinite(p_run_at) then
@@ -32,32 +34,38 @@ begin
   if not found then
     raise exception 'there is no job %', p_job using errcode = 'WL001';
   end if;
-  select l.version, l.counted into v_line from windlass._leave_line(p_tenant, p_job) as l;
-  if v_line.version is null then
+  select l.* into v_from from windlass_data.lane as l where l.id = v_job.lane_id;
+  if v_due and coalesce(p_priority, v_from.priority) = v_from.priority then
+    -- It keeps its place, and so its row: a place in line that was seen empty stays empty (see survey_lanes).
+    select r.version, r.counted into v_version, v_counted from windlass_data.ready as r
+    where r.lane_id = v_job.lane_id and r.seq = v_job.seq and r.job_id = p_job
+    for update;
+  end if;
+  if v_version is null then
+    v_job.seq := null;
+    select l.version, l.counted into v_version, v_counted from windlass._leave_line(p_tenant, p_job) as l;
+  end if;
+  if v_version is null then
     select d.state into v_state from windlass._describe_jobs(p_tenant, array[p_job]) as d;
     raise exception 'job % is % and no longer waits', p_job, v_state using errcode = 'WL004',
       hint = case v_state when 'dead' then 'Redrive it.' else 'Only a queued job can be rescheduled.' end;
   end if;
 
-  select l.* into v_from from windlass_data.lane as l where l.id = v_job.lane_id;
   v_lane := windlass._lane_of(p_tenant, v_from.queue, v_from.kind, coalesce(p_priority, v_from.priority));
-  if not v_due then
-    v_job.seq := null;
-  elsif v_job.seq is null or v_lane <> v_job.lane_id then
+  if v_due and v_job.seq is null then
     v_job.seq := nextval('windlass_data.ready_seq');
+    insert into windlass_data.ready (lane_id, seq, tenant_id, job_id, version, counted)
+    values (v_lane, v_job.seq, p_tenant, p_job, v_version, v_counted);
+    perform windlass._note_work(array[v_lane]);
+    perform windlass._wake(array[v_from.queue]);
+  elsif not v_due then
+    insert into windlass_data.scheduled (tenant_id, job_id, run_at, lane_id, version, counted)
+    values (p_tenant, p_job, v_run_at, v_lane, v_version, v_counted);
   end if;
   update windlass_data.job as j set lane_id = v_lane, seq = v_job.seq, run_at = v_run_at
   where j.tenant_id = p_tenant and j.id = p_job;
-  if v_due then
-    insert into windlass_data.ready (lane_id, seq, tenant_id, job_id, version, counted)
-    values (v_lane, v_job.seq, p_tenant, p_job, v_line.version, v_line.counted);
-    perform windlass._wake(array[v_from.queue]);
-  else
-    insert into windlass_data.scheduled (tenant_id, job_id, run_at, lane_id, version, counted)
-    values (p_tenant, p_job, v_run_at, v_lane, v_line.version, v_line.counted);
-  end if;
   perform windlass._record(p_tenant, 'job.reschedule', p_job, p_reason, p_actor, jsonb_build_object(
-    'version', v_line.version, 'run_at', v_run_at, 'priority', coalesce(p_priority, v_from.priority),
+    'version', v_version, 'run_at', v_run_at, 'priority', coalesce(p_priority, v_from.priority),
     'priority_before', v_from.priority));
   perform set_config('windlass.tenant_id', v_before, true);
   return v_run_at;

@@ -81,6 +81,7 @@ begin
   from said as s
   left join accepted as x on x.place = s.place
   order by s.place;
+  perform windlass._note_work(array(select l.lane_id from windlass_data.lease as l where l.id = any (p_tokens)));
   perform windlass._wake(array(
     select distinct la.queue from windlass_data.lease as l join windlass_data.lane as la on la.id = l.lane_id
     where l.id = any (p_tokens)), cardinality(p_jobs));

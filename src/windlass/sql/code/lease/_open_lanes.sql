@@ -1,32 +1,56 @@
 -- The lanes that a node may claim from now: of its queues and kinds, of the tenant that the session is bound to,
--- behind no gate.  The claim and whoever explains it ask here and nowhere else.
+-- behind no gate, and with something in line as far as is known.  Of all such lanes, or of those in p_lanes.
+-- The claim and whoever explains it ask here and nowhere else.
+--
+-- `flow` is what takes turns: a tenant's part of a queue, or a strict queue as a whole.  Where a queue ages its jobs,
+-- `priority` has risen by one for each `ageing_seconds` that the first of the lane has been waiting.
 -- definer: none
-create function windlass._open_lanes(p_node uuid, p_queues text[], p_kinds text[])
-returns table (lane_id integer, tenant_id uuid, priority integer, flow text)
+create function windlass._open_lanes(p_node uuid, p_queues text[], p_kinds text[], p_lanes integer[] default null)
+returns table (lane_id integer, tenant_id uuid, queue text, priority integer, flow text, weight integer, one_line boolean)
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_now timestamptz := windlass_data.clock();
   v_bound uuid := windlass_data.bound_tenant();
+  v_queues text[] := windlass._claimable_queues(p_node, p_queues);
   v_nodes text[] := array(select n.name from windlass_data.node as n where n.id = p_node) || p_node::text;
+  -- What most claims need not ask for each lane.
+  v_gated boolean := exists (select from windlass_data.gate);
+  v_weighed boolean := exists (select from windlass_data.tenant as t where t.weight <> 1);
+  v_special boolean := exists (select from windlass_data.queue as q where q.name = any (p_queues));
 begin
   return query
-  select l.id, l.tenant_id, l.priority::integer,
-         case q.mode when 'strict' then l.queue else l.queue || ' ' || l.tenant_id end
-  from windlass_data.lane as l
-  left join windlass_data.queue as q on q.name = l.queue
-  where l.queue = any (p_queues)
-    and (p_kinds is null or l.kind = any (p_kinds))
-    and (v_bound is null or l.tenant_id = v_bound)
-    and not exists (
+  select b.lane_id, b.tenant_id, b.queue,
+         b.priority + case when q.ageing_seconds is null then 0 else least(65535, floor(coalesce(
+           extract(epoch from v_now - windlass._head_since(b.lane_id)) / q.ageing_seconds, 0)))::integer end,
+         case q.mode when 'strict' then b.queue else b.queue || ' ' || b.tenant_id end,
+         case when v_weighed and q.mode is distinct from 'strict'
+              then (select t.weight from windlass_data.tenant as t where t.id = b.tenant_id)::integer else 1 end,
+         coalesce(q.mode = 'strict', false)
+  from (
+    select distinct b.lane_id, b.tenant_id, b.queue, b.kind, b.priority
+    from windlass_data.busy_lane as b
+    where p_lanes is null and b.queue = any (v_queues)
+    union all
+    select l.id, l.tenant_id, l.queue, l.kind, l.priority
+    from unnest(p_lanes) as p(id)
+    cross join lateral (select l.* from windlass_data.lane as l where l.id = p.id offset 0) as l
+    where l.queue = any (v_queues)
+  ) as b
+  left join lateral (
+    select q.mode, q.ageing_seconds from windlass_data.queue as q where v_special and q.name = b.queue offset 0
+  ) as q on true
+  where (p_kinds is null or b.kind = any (p_kinds))
+    and (v_bound is null or b.tenant_id = v_bound)
+    and not (v_gated and exists (
       select from windlass_data.gate as g
       where (g.expires_at is null or g.expires_at > v_now)
-        and (g.tenant_id is null or g.tenant_id = l.tenant_id)
-        and (g.queue is null or g.queue = l.queue)
-        and (g.kind is null or g.kind = l.kind)
+        and (g.tenant_id is null or g.tenant_id = b.tenant_id)
+        and (g.queue is null or g.queue = b.queue)
+        and (g.kind is null or g.kind = b.kind)
         and (g.node is null or g.node = any (v_nodes))
-    );
+    ));
 end
 $$;
-comment on function windlass._open_lanes(uuid, text[], text[]) is 'The lanes that a node may claim from now.';
+comment on function windlass._open_lanes is 'The lanes that a node may claim from now.';

@@ -1,6 +1,11 @@
 -- Claim up to p_limit jobs for a node, for p_lease_seconds.  Each row carries the token (one per lane and claim)
 -- that must accompany every later word about the job, and the version, which rises with each claim of it.
 --
+-- A worker that claims again and again may tell what it knows (see survey_lanes): p_marks are the places in line of
+-- p_lanes up to which there is nothing for it, and flows take their turns in the order of p_lanes.  With p_only it looks
+-- at no other lanes, and neither promotes nor recovers anything.  p_since: what was due or had expired before then was
+-- seen to already; null looks at all.
+--
 -- Finding nothing, it looks for expired leases: recovery needs no reaper.  Still finding nothing, with p_wait, it
 -- notes that this node wants to be told of new work; a claim that finds some takes that back.
 -- definer: engine
@@ -11,11 +16,15 @@ create function windlass.claim_jobs(
   p_kinds text[] default null,
   p_limit integer default 1,
   p_lease_seconds double precision default 30,
-  p_wait boolean default false
+  p_wait boolean default false,
+  p_lanes integer[] default null,
+  p_marks bigint[] default null,
+  p_only boolean default false,
+  p_since timestamptz default null
 ) returns table (
   job_id uuid, tenant_id uuid, queue text, kind text, priority integer, payload jsonb, token uuid, version integer,
   counted integer, max_attempts integer, expires_at timestamptz, timeout_ms integer, trace_id text,
-  correlation_id text, created_at timestamptz
+  correlation_id text, created_at timestamptz, lane_id integer, seq bigint
 )
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -26,15 +35,8 @@ declare
   v_now timestamptz := windlass_data.clock();
   v_lease interval;
   v_count integer;
-  v_open integer[];
-  v_priorities integer[];
-  v_flows text[];
-  v_tokens uuid[];
-  v_tenants uuid[];
-  v_lanes integer[];
-  v_jobs uuid[];
-  v_versions integer[];
-  v_counted integer[];
+  v_open record;
+  v_taken record;
 begin
   if p_node is null or p_queues is null or array_position(p_queues, null) is not null
      or coalesce(p_limit, 0) < 1 or p_limit > 10000 then
@@ -42,26 +44,43 @@ begin
   elsif p_lease_seconds is null or not p_lease_seconds between 0.1 and 86400 then
     raise exception 'a lease lasts from 0.1 seconds to a day' using errcode = 'WL007';
   end if;
+  if cardinality(p_lanes) is distinct from cardinality(p_marks) or p_only is null or (p_only and p_lanes is null) then
+    raise exception 'every lane needs its mark' using errcode = 'WL007';
+  end if;
   v_lease := make_interval(secs => p_lease_seconds);
-  select array_agg(o.lane_id), array_agg(o.priority), array_agg(o.flow) into v_open, v_priorities, v_flows
-  from windlass._open_lanes(p_node, p_queues, p_kinds) as o;
-  perform windlass._promote_jobs(v_open, greatest(p_limit, 100));
+  if not p_only then
+    perform windlass._promote_jobs(greatest(p_limit, 100), p_since);
+  end if;
   for v_round in 1..2 loop
-    select array_agg(t.token), array_agg(t.tenant_id), array_agg(t.lane_id), array_agg(t.job_id),
-           array_agg(t.version), array_agg(t.counted)
-    into v_tokens, v_tenants, v_lanes, v_jobs, v_versions, v_counted
-    from windlass._take_ready(p_node, v_open, v_priorities, v_flows, p_limit, v_now, v_lease) as t;
-    v_count := coalesce(cardinality(v_jobs), 0);
-    exit when v_count > 0 or not exists (select from windlass.expire_leases(greatest(p_limit, 100)));
+    select array_agg(o.lane_id) as lanes, array_agg(o.priority) as priorities, array_agg(o.flow) as flows,
+           array_agg(o.weight) as weights, array_agg(o.one_line) as one_line, array_agg(o.mark) as marks,
+           array_agg(o.first) as firsts
+    into v_open
+    from (
+      select o.*, m.mark, min(m.place) over (partition by o.flow) as first
+      from windlass._open_lanes(p_node, p_queues, p_kinds, case when p_only then p_lanes end) as o
+      left join unnest(p_lanes, p_marks) with ordinality as m(lane_id, mark, place) on m.lane_id = o.lane_id
+    ) as o;
+    select array_agg(t.token) as tokens, array_agg(t.tenant_id) as tenants, array_agg(t.lane_id) as lanes,
+           array_agg(t.job_id) as jobs, array_agg(t.version) as versions, array_agg(t.counted) as counted,
+           array_agg(t.seq) as seqs
+    into v_taken
+    from windlass._take_ready(p_node, v_open.lanes, v_open.priorities, v_open.flows, v_open.weights, v_open.one_line,
+                              v_open.marks, v_open.firsts, p_limit, v_now, v_lease) as t;
+    v_count := coalesce(cardinality(v_taken.jobs), 0);
+    exit when v_count > 0 or p_only
+      or not exists (select from windlass.expire_leases(
+        greatest(p_limit, 100), case when p_since is not null then interval '1 minute' end));
   end loop;
   -- A statement of its own: it sees all that was taken.  In the one that takes, a job that was committed after that
   -- statement began would be leased and yet not be returned.
   return query
   select j.id, j.tenant_id, l.queue, l.kind, l.priority::integer, j.payload, t.token, t.version, t.counted,
          j.max_attempts::integer, v_now + v_lease, j.timeout_ms,
-         coalesce(j.trace_id, replace(j.id::text, '-', '')), j.correlation_id, j.created_at
-  from unnest(v_tokens, v_tenants, v_lanes, v_jobs, v_versions, v_counted) with ordinality
-    as t(token, tenant_id, lane_id, job_id, version, counted, turn)
+         coalesce(j.trace_id, replace(j.id::text, '-', '')), j.correlation_id, j.created_at, t.lane_id,
+         t.seq
+  from unnest(v_taken.tokens, v_taken.tenants, v_taken.lanes, v_taken.jobs, v_taken.versions, v_taken.counted,
+              v_taken.seqs) with ordinality as t(token, tenant_id, lane_id, job_id, version, counted, seq, turn)
   cross join lateral (
     select j.* from windlass_data.job as j where j.tenant_id = t.tenant_id and j.id = t.job_id offset 0
   ) as j  -- `offset 0` keeps these look-ups per job, never a scan of all jobs or lanes

@@ -1,11 +1,14 @@
 -- Recover up to p_limit expired leases: each job of them that has not been reported is queued at once, or ends dead
 -- if its attempts are used up.  Returns the jobs moved; they line up in the order in which they were enqueued.
 --
+-- p_within: only what ran out so long ago or less.  Rows of long ago need not be stepped over then; every now and then
+-- somebody must ask without it.
+--
 -- Safe to run anywhere, any number at a time, and waits for nobody: a lease or a job that somebody holds locked is
 -- passed over until the next time.
 -- definer: engine
 -- grant: worker, operator
-create function windlass.expire_leases(p_limit integer default 100)
+create function windlass.expire_leases(p_limit integer default 100, p_within interval default null)
 returns table (job_id uuid, state text)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -26,7 +29,8 @@ begin
   end if;
   v_leases := array(
     select l.id from windlass_data.lease as l
-    where l.expires_at < v_now and (v_bound is null or l.tenant_id = v_bound)
+    where l.expires_at < v_now and l.expires_at >= coalesce(v_now - p_within, '-infinity')
+      and (v_bound is null or l.tenant_id = v_bound)
     order by l.expires_at
     limit p_limit
     for update skip locked);

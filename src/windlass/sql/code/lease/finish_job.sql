@@ -3,6 +3,8 @@
 --
 -- Shares the lease instead of locking it: the other jobs of the same claim go on being renewed and completed
 -- while the caller's transaction is open.  The lease is settled when the worker reports the job afterwards.
+-- The attempt is written first: with the lease in hand we could wait for somebody who completes the same attempt, and
+-- he for us, to drop the lease.  A lease that cannot be shared at once is being expired.
 -- definer: engine
 -- grant: worker
 create function windlass.finish_job(p_token uuid, p_job uuid, p_result jsonb default null, p_cost bigint default null)
@@ -14,7 +16,6 @@ set enable_seqscan = off
 as $$
 begin
   perform windlass._check_words(array[p_token], array[p_job], array[p_result], array[p_cost]);
-  perform from windlass_data.lease as l where l.id = p_token for key share;
   insert into windlass_data.attempt
     (tenant_id, job_id, version, counted, node_id, token, started_at, finished_at, outcome, ends, cost_cents, result)
   select h.tenant_id, h.job_id, h.version, h.counted + 1, h.node_id, h.token, h.claimed_at, windlass_data.clock(),
@@ -22,6 +23,9 @@ begin
   from windlass._held_jobs(array[p_token]) as h
   where h.job_id = p_job
   on conflict do nothing;
+  if found then
+    perform from windlass_data.lease as l where l.id = p_token for key share skip locked;
+  end if;
   if not found then
     raise exception 'the lease on job % is lost', p_job using errcode = 'WL003';
   end if;

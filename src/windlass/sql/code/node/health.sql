@@ -24,17 +24,22 @@ as $$
         select h.*
         from (
           select 'session' as holder, a.pid, a.usename::text as usename, a.application_name, a.state,
-                 a.xact_start as since, greatest(age(a.backend_xmin), age(a.backend_xid)) as xmin_age
+                 a.xact_start as since, a.query_start,
+                 greatest(age(a.backend_xmin), age(a.backend_xid)) as xmin_age
           from pg_stat_activity as a
           where a.datname = current_database() and a.pid <> pg_backend_pid()
             and (a.backend_xmin is not null or a.backend_xid is not null)
           union all
-          select 'prepared transaction', null, p.owner::text, p.gid, 'prepared', p.prepared, age(p.transaction)
+          select 'standby', a.pid, a.usename::text, a.application_name, a.state, null, null, age(a.backend_xmin)
+          from pg_stat_activity as a
+          where a.backend_type = 'walsender' and a.datname is null and a.backend_xmin is not null
+          union all
+          select 'prepared transaction', null, p.owner::text, p.gid, 'prepared', p.prepared, null, age(p.transaction)
           from pg_prepared_xacts as p
           where p.database = current_database()
           union all
           select 'replication slot', s.active_pid, null, s.slot_name::text,
-                 case when s.active then 'active' else 'inactive' end, null, age(s.xmin)
+                 case when s.active then 'active' else 'inactive' end, null, null, age(s.xmin)
           from pg_replication_slots as s
           where s.xmin is not null
         ) as h

@@ -6,16 +6,21 @@
 create function windlass.list_nodes(p_stopped boolean default false)
 returns table (
   id uuid, name text, host text, pid integer, version text, queues text[], kinds text[], concurrency integer,
-  started_at timestamptz, heartbeat_at timestamptz, stopped_at timestamptz, active boolean, running bigint)
+  started_at timestamptz, heartbeat_at timestamptz, stopped_at timestamptz, active boolean, running bigint,
+  address text, member boolean, leads boolean, draining boolean)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_only uuid := windlass._confine(null);
+  v_now timestamptz := windlass_data.clock();
 begin
   return query
   select n.id, n.name, n.host, n.pid, n.version, n.queues, n.kinds, n.concurrency, n.started_at, n.heartbeat_at,
-         n.stopped_at, a.active, coalesce(l.running, 0)
+         n.stopped_at, a.active, coalesce(l.running, 0), n.address,
+         (n.stopped_at is null and n.member_until > v_now) is true,
+         exists (select from windlass_data.leader as e where e.node_id = n.id and e.expires_at > v_now),
+         n.stopped_at is null and n.draining_at is not null
   from windlass_data.node as n
   cross join lateral windlass._is_active(n.heartbeat_at, n.stopped_at) as a(active)
   left join (

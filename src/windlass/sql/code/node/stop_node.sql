@@ -1,4 +1,5 @@
--- A node says that it has stopped: it is active no longer and wants no notices.  Returns whether it was known.
+-- A node says that it has stopped: it is active no longer, wants no notices, and hands the leadership over if it had it.
+-- Returns whether it was known.
 --
 -- Its leases are not touched: the node releases them itself, or they expire.  A role bound to a tenant stops its own
 -- nodes only.
@@ -14,6 +15,7 @@ begin
     return false;
   end if;
   delete from windlass_data.waiting as w where w.node_id = p_node;
+  perform windlass._resign(p_node);
   update windlass_data.node as n
   set stopped_at = coalesce(n.stopped_at, windlass_data.clock())
   where n.id = p_node;

@@ -7,7 +7,8 @@
 create function windlass.list_queues(p_tenant uuid default null)
 returns table (
   name text, mode text, ready bigint, scheduled bigint, running bigint, oldest_run_at timestamptz,
-  oldest_seconds double precision, waiting_nodes integer, gated boolean, created_at timestamptz)
+  oldest_seconds double precision, waiting_nodes integer, gated boolean, created_at timestamptz,
+  ageing_seconds double precision)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -24,9 +25,9 @@ begin
            select from windlass_data.gate as g
            where (g.expires_at is null or g.expires_at > v_now) and g.kind is null and g.node is null
              and (g.queue is null or g.queue = q.name) and (g.tenant_id is null or g.tenant_id = v_only)),
-         q.created_at
+         q.created_at, q.ageing_seconds
   from (
-    select n.name, coalesce(s.mode, 'fair') as mode, s.created_at
+    select n.name, coalesce(s.mode, 'fair') as mode, s.created_at, s.ageing_seconds
     from (select s.name from windlass_data.queue as s union select l.queue from windlass_data.lane as l) as n
     left join windlass_data.queue as s on s.name = n.name
   ) as q

@@ -5,7 +5,8 @@
 -- grant: operator, reader
 create function windlass.list_tenants(p_limit integer default 100, p_after text default null)
 returns table (
-  id uuid, slug text, name text, created_at timestamptz, ready bigint, scheduled bigint, running bigint)
+  id uuid, slug text, name text, created_at timestamptz, ready bigint, scheduled bigint, running bigint,
+  weight integer)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -15,7 +16,7 @@ begin
   perform windlass._check_page(p_limit, null, '');
   return query
   select t.id, t.slug, t.name, t.created_at, coalesce(w.ready, 0)::bigint, coalesce(w.scheduled, 0)::bigint,
-         coalesce(w.running, 0)::bigint
+         coalesce(w.running, 0)::bigint, t.weight::integer
   from (
     select t.* from windlass_data.tenant as t
     where (v_only is null or t.id = v_only) and (p_after is null or t.slug > p_after)

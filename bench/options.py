@@ -1,0 +1,82 @@
+"""The command line."""
+
+import argparse
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+__all__ = ["cache_dir", "command_line", "parse"]
+
+EPILOG = """examples:
+  ./run bench                          the core workloads, beside the floor
+  ./run bench --quick                  two minutes, ratios to the floor, exit 1 when one is too low
+  ./run bench --peers --reps 5 --json results.json
+  ./run bench --only W3,W6,W6c --systems windlass,floor,graphile-worker
+  ./run bench --render results.json    write docs/performance.md and its pictures again
+"""
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="./run bench",
+        description="Measure Windlass beside the raw floor and, if asked, beside other queues.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("--list", action="store_true", help="name the workloads and systems, and do nothing")
+    add("--only", metavar="W1,W3", type=_names, help="these workloads")
+    add("--all", action="store_true", help="every workload, the long ones too")
+    add("--systems", metavar="A,B", type=_names, help="these systems; default: windlass, floor, floor-notify")
+    add("--peers", action="store_true", help="also every peer, installed into a cache directory")
+    add("--reps", metavar="N", type=_positive, help="repetitions, each with all systems in turn (default 3)")
+    add("--scale", metavar="X", type=_scale, help="sizes and lengths times X (default 1)")
+    add("--quick", action="store_true", help="a short lane: ratios to the floor against fixed thresholds")
+    add("--seed", metavar="N", type=int, default=1, help="of the order in which systems take turns")
+    add("--history", metavar="N", type=_positive, default=10_000_000, help="finished jobs of `history`")
+    add("--json", metavar="FILE", type=Path, help="write the results there")
+    add("--render", metavar="FILE", type=Path, nargs="+", help="write docs/performance.md from results")
+    add("--database-url", metavar="URL", help="a server to measure on, as its superuser; default: our own")
+    add("--data-dir", metavar="DIR", type=Path, help="where our own server keeps its data, on a disk")
+    add("--cache-dir", metavar="DIR", type=Path, default=cache_dir(), help="where peers are installed")
+    options = parser.parse_args(arguments)
+    options.reps = options.reps or (1 if options.quick else 3)
+    options.scale = options.scale or (0.2 if options.quick else 1.0)
+    return options
+
+
+def command_line(arguments: Sequence[str]) -> str:
+    """The command as it is recorded: without what only this machine knows."""
+    words = list(arguments)
+    for option in ("--cache-dir", "--data-dir", "--database-url"):
+        while option in words:
+            place = words.index(option)
+            del words[place : place + 2]
+    words = [
+        word for word in words if not word.startswith(("--cache-dir=", "--data-dir=", "--database-url="))
+    ]
+    shown = [Path(word).name if "/" in word else word for word in words]
+    return " ".join(["./run bench", *shown])
+
+
+def cache_dir() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if Path(base).is_absolute() else Path.home() / ".cache") / "windlass-bench"
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be 1 or more")
+    return number
+
+
+def _scale(text: str) -> float:
+    number = float(text)
+    if not 0 < number <= 100:
+        raise argparse.ArgumentTypeError("must be above 0 and at most 100")
+    return number

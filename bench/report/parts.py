@@ -1,0 +1,169 @@
+"""The generated parts of docs/performance.md."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from bench.goals import BEST, GOALS, reached
+from bench.report.figures import headline, shown, shown_ratio
+from bench.results import Results
+from bench.workloads.registry import WORKLOADS
+
+__all__ = ["PARTS"]
+
+TITLES = {
+    "throughput.svg": "jobs per second, by workload and system",
+    "pickup.svg": "time from enqueue to handler on an idle worker",
+    "snapshot.svg": "jobs per second over time while a snapshot is held",
+}
+FEATURES = "feature-"
+COMPARED = ("W1", "W2", "clients", "W3", "W3b", "W4", "W5", "W6", "W6c")
+
+
+def environment(results: Results, pictures: Sequence[str]) -> str:
+    """Where, when, on what, and the command."""
+    at = results.environment
+    settings = ", ".join(f"`{name}={value}`" for name, value in at["settings"].items())
+    rows = [
+        ("measured", f"{at['at'][:10]}, revision `{at['revision']}`"),
+        ("machine", f"{at['cpu']}, {at['cores']} cores, {at['memory_gib']:g} GiB, {at['system']}"),
+        (
+            "one fsync of 8 kB",
+            "unknown" if at["fsync_us"] is None else f"{at['fsync_us']} µs on {at['file_system']}",
+        ),
+        ("PostgreSQL", f"{at['postgresql']}, {at['server']}"),
+        ("settings", settings),
+        ("Python, Node", f"{at['python']}, {at['node'] or 'none'}"),
+        ("repetitions, scale", f"{results.options['reps']}, {results.options['scale']:g}"),
+        ("load before", f"{at['load_before']:g}"),
+    ]
+    absent = "".join(f"\nAbsent: {gone['name']}, because {gone['reason']}.\n" for gone in results.absent)
+    command = f"```sh\n{results.command}\n```"
+    systems = [(f"`{one['name']}` {one['version']}", one["settings"]) for one in results.systems]
+    return "\n\n".join([command, _table(("", ""), rows), _table(("system", "settings"), systems), absent])
+
+
+def compared(results: Results, pictures: Sequence[str]) -> str:
+    """A row per system and a column per workload."""
+    names = [name for name in COMPARED if name in results.workload_names()]
+    titles = ("system", *(f"{name} {WORKLOADS[name].headline}, {WORKLOADS[name].unit}" for name in names))
+    rows = []
+    for system in results.system_names():
+        cells = [headline(results, name, system) for name in names]
+        if any(cell != "–" for cell in cells):
+            rows.append((system, *cells))
+    return _table(titles, rows)
+
+
+def goals(results: Results, pictures: Sequence[str]) -> str:
+    """What was aimed for and what came of it, misses included."""
+    rows = []
+    for goal in GOALS:
+        bound = f"{'≥' if goal.least else '≤'} {goal.bound:g}"
+        found = reached(results, goal)
+        if found is None:
+            rows.append((goal.workload, goal.what, bound, "not measured", ""))
+            continue
+        spread, against, enough = found
+        apart = f" ({spread.low:.2f} to {spread.high:.2f})" if spread.runs > 1 else ""
+        who = f", {against}" if goal.system == BEST else ""
+        word = "yes" if enough else "**no**"
+        rows.append((goal.workload, goal.what + who, bound, f"{spread.median:.2f}{apart}", word))
+    return _table(("workload", "what", "aim", "measured", "reached"), rows)
+
+
+def more(results: Results, pictures: Sequence[str]) -> str:
+    """The workloads that only Windlass can do, with all of their figures."""
+    rows = []
+    for name in results.workload_names():
+        workload = WORKLOADS[name]
+        if name in COMPARED or name.startswith(FEATURES) or not results.of(name, "windlass"):
+            continue
+        also = ", ".join(
+            f"{figure} {shown(results.figure(name, 'windlass', figure))}" for figure in workload.also
+        )
+        ratio = results.ratio("rate", (name, "windlass"), ("W3", "windlass"))
+        rows.append(
+            (
+                name,
+                workload.title,
+                f"{headline(results, name, 'windlass')} {workload.unit}",
+                shown_ratio(ratio),
+                also,
+            )
+        )
+    return (
+        _table(("workload", "what", "measured", "÷ W3", "also"), rows)
+        if rows
+        else "Not measured in this run."
+    )
+
+
+def costs(results: Results, pictures: Sequence[str]) -> str:
+    """Processor time on each side, and log bytes."""
+    rows = []
+    for name in ("W1", "W2", "W3", "W3b", "W6", "tenants-1000", "tenants-10000", "io"):
+        for system in results.system_names():
+            found = [results.cost(name, system, cost) for cost in ("worker_us", "database_us", "wal_bytes")]
+            if any(found):
+                rows.append((name, system, *(shown(cost) for cost in found)))
+    titles = (
+        "workload",
+        "system",
+        "client or worker, µs per job",
+        "database, µs per job",
+        "WAL bytes per job",
+    )
+    return _table(titles, rows)
+
+
+def features(results: Results, pictures: Sequence[str]) -> str:
+    """What one feature of a handler costs, against a plain handler in the same repetition."""
+    rows = []
+    for name in results.workload_names():
+        if name.startswith(FEATURES):
+            ratio = results.ratio("rate", (name, "windlass"), (f"{FEATURES}plain", "windlass"))
+            costs = [
+                results.cost(name, "windlass", cost) for cost in ("worker_us", "database_us", "wal_bytes")
+            ]
+            rate = headline(results, name, "windlass")
+            title = WORKLOADS[name].title.partition(": ")[2]
+            rows.append((title, rate, shown_ratio(ratio), *(shown(cost) for cost in costs)))
+    titles = (
+        "handler",
+        "jobs/s",
+        "÷ plain",
+        "worker, µs per job",
+        "database, µs per job",
+        "WAL bytes per job",
+    )
+    return _table(titles, rows) if rows else "Not measured in this run."
+
+
+def pictures_of(results: Results, pictures: Sequence[str]) -> str:
+    return "\n\n".join(f"![{TITLES[name]}](images/{name})" for name in pictures)
+
+
+def failures(results: Results, pictures: Sequence[str]) -> str:
+    """Runs that gave no figure."""
+    rows = [(one.workload, one.system, str(one.rep + 1), _one_line(one.error)) for one in results.failures()]
+    return _table(("workload", "system", "repetition", "why"), rows) if rows else "None."
+
+
+def _one_line(text: str | None) -> str:
+    return " ".join((text or "").split())[:300].replace("|", "\\|")
+
+
+def _table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [titles, ["---"] * len(titles), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+PARTS: Mapping[str, Callable[[Results, Sequence[str]], str]] = {
+    "environment": environment,
+    "compared": compared,
+    "goals": goals,
+    "more": more,
+    "costs": costs,
+    "features": features,
+    "pictures": pictures_of,
+    "failures": failures,
+}

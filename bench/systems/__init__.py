@@ -1,0 +1,1 @@
+"""What is measured: Windlass, the floor under it, and the peers beside it."""

@@ -1,0 +1,107 @@
+"""What a queue carries along: a million jobs that are not due, and a history of ten million finished ones."""
+
+from typing import Any
+
+from bench.trial import Outcome, Trial
+from bench.workloads.drain import drain
+from bench.workloads.workload import Workload
+
+__all__ = ["WORKLOADS", "build_history"]
+
+DAYS_OF_HISTORY = 7
+SLICE = 500_000
+
+# The columns of a finished job and of its attempt are copied from one that really ran; only the ids are new.
+COLUMNS = """
+select string_agg(
+  case attname when $2 then 'g.id' else 't.' || quote_ident(attname) end, ', ' order by attnum)
+from pg_attribute where attrelid = $1::regclass and attnum > 0 and not attisdropped and attgenerated = ''
+"""
+NAMES = """
+select string_agg(quote_ident(attname), ', ' order by attnum)
+from pg_attribute where attrelid = $1::regclass and attnum > 0 and not attisdropped and attgenerated = ''
+"""
+# Time-ordered ids, spread over the days before now, the same each time that it is asked.
+IDS = """
+select (lpad(to_hex((extract(epoch from $1::timestamptz) * 1000)::bigint - n * $4::bigint / $5::bigint),
+             12, '0') || '7' || substr(md5(n::text), 1, 3) || '8' || substr(md5(n::text), 4, 15))::uuid as id
+from generate_series($2::bigint, $3::bigint) as n
+"""
+
+
+async def not_due(trial: Trial) -> Outcome:
+    """Drain 100,000 jobs beside a million of the highest priority that are scheduled for next week."""
+    waiting, count = trial.size(1_000_000, least=2_000), trial.size(100_000, least=1_000)
+    trial.say(f"scheduling {waiting:,} jobs for next week")
+    producer = await trial.producer()
+    await producer.call("other", name="schedule", first=count, count=waiting, days=7)
+    await trial.preload(count)
+    return await drain(trial, count)
+
+
+async def history(trial: Trial) -> Outcome:
+    """Drain 100,000 jobs in a database that keeps ten million finished ones."""
+    finished, count = trial.size(trial.options["history"], least=1_000), trial.size(100_000, least=1_000)
+    await build_history(trial, finished)
+    kept = await trial.done()
+    await trial.preload(count)
+    outcome = await drain(trial, count, kept=kept)
+    return Outcome({**outcome.figures, "finished_before": float(kept)}, outcome.costs, notes=outcome.notes)
+
+
+async def build_history(trial: Trial, finished: int) -> None:
+    """Run one job, and put copies of its rows in place for the rest."""
+    producer, worker = await trial.producer(), await trial.driver()
+    await producer.call("bulk", first=0, count=1)
+    await worker.call("work", timeout=120, capacity=1)
+    await trial.drained([worker], 1)
+    await trial.stop([worker])
+    for day in range(1, DAYS_OF_HISTORY + 1):
+        await trial.connection.execute(f"select windlass_data.add_day(current_date - {day})")
+    now = await trial.connection.fetchval("select now()")
+    for start in range(1, finished + 1, SLICE):
+        end = min(start + SLICE - 1, finished)
+        trial.say(f"writing {end:,} of {finished:,} finished jobs")
+        for table, column in (("job", "id"), ("attempt", "job_id")):
+            await _copy_rows(trial, table, column, (now, start, end, _spread_ms(), finished))
+    await producer.close()
+    await worker.close()
+
+
+async def _copy_rows(trial: Trial, table: str, column: str, values: tuple[Any, ...]) -> None:
+    name = f"windlass_data.{table}"
+    names = await trial.connection.fetchval(NAMES, name)
+    chosen = await trial.connection.fetchval(COLUMNS, name, column)
+    await trial.connection.execute(
+        f"insert into {name} ({names}) select {chosen} from ({IDS}) as g"
+        f" cross join (select * from {name} order by {column} desc limit 1) as t",
+        *values,
+        timeout=3600,
+    )
+
+
+def _spread_ms() -> int:
+    return DAYS_OF_HISTORY * 86_400_000
+
+
+WORKLOADS = (
+    Workload(
+        "scheduled",
+        "drain 100,000 jobs beside 1,000,000 scheduled for next week",
+        "rate",
+        "jobs/s",
+        not_due,
+        frozenset({"schedule"}),
+        core=False,
+    ),
+    Workload(
+        "history",
+        "drain 100,000 jobs beside 10,000,000 finished ones",
+        "rate",
+        "jobs/s",
+        history,
+        frozenset({"history"}),
+        core=False,
+        also=("finished_before",),
+    ),
+)

@@ -1,0 +1,62 @@
+"""W1, W2 and single enqueues from many clients: how fast jobs get in, durable at return."""
+
+from collections.abc import Awaitable, Callable
+
+from bench.drivers.protocol import WARM_UP
+from bench.probe import Costs
+from bench.trial import JobsLost, Outcome, Trial
+from bench.workloads.workload import Workload
+
+__all__ = ["WORKLOADS"]
+
+CLIENTS = 32
+
+
+async def one_by_one(trial: Trial) -> Outcome:
+    """One producer; each enqueue is awaited before the next."""
+    count = trial.size(5_000)
+    producer = await trial.producer()
+    await producer.call("single", first=0, count=WARM_UP)
+    meter = await trial.meter(producer)
+    answer = await producer.call("single", first=WARM_UP, count=count)
+    return await _entered(trial, count, WARM_UP + count, answer["ns"], await meter.stop(count))
+
+
+async def in_bulk(trial: Trial) -> Outcome:
+    """One producer; ten thousand jobs a call."""
+    count = trial.load(200_000, least=2_000)
+    producer = await trial.producer()
+    first = min(1_000, count)
+    await producer.call("bulk", first=0, count=first)
+    meter = await trial.meter(producer)
+    answer = await producer.call("bulk", first=first, count=count)
+    return await _entered(trial, count, first + count, answer["ns"], await meter.stop(count))
+
+
+async def from_many_clients(trial: Trial) -> Outcome:
+    """32 connections of one process, each with one enqueue under way at a time."""
+    count = trial.size(20_000)
+    producer = await trial.producer(CLIENTS)
+    warm = WARM_UP * CLIENTS
+    await producer.call("spread", first=0, count=warm, clients=CLIENTS)
+    meter = await trial.meter(producer)
+    answer = await producer.call("spread", first=warm, count=count, clients=CLIENTS)
+    return await _entered(trial, count, warm + count, answer["ns"], await meter.stop(count))
+
+
+async def _entered(trial: Trial, count: int, total: int, nanoseconds: int, costs: Costs) -> Outcome:
+    """The rate, after the database has said that all of them are there."""
+    if (there := await trial.entered()) != total:
+        raise JobsLost(f"{total:,} jobs were enqueued and {there:,} are there")
+    return Outcome({"rate": count * 1e9 / nanoseconds}, costs)
+
+
+def _workload(name: str, title: str, run: Callable[[Trial], Awaitable[Outcome]], needs: str) -> Workload:
+    return Workload(name, title, "rate", "jobs/s", run, frozenset({needs}))
+
+
+WORKLOADS = (
+    _workload("W1", "single enqueue, one producer, each awaited", one_by_one, "single"),
+    _workload("W2", "bulk enqueue, 10,000 a call", in_bulk, "bulk"),
+    _workload("clients", f"single enqueues from {CLIENTS} clients at once", from_many_clients, "clients"),
+)

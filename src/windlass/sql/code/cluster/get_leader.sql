@@ -1,0 +1,17 @@
+-- The node that leads now, with its term; no row while nobody does.
+-- definer: owner
+-- grant: producer, worker, operator, reader
+create function windlass.get_leader()
+returns table (node_id uuid, name text, address text, term bigint, since timestamptz, expires_at timestamptz)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return query
+  select l.node_id, n.name, n.address, l.term, l.since, l.expires_at
+  from windlass_data.leader as l
+  join windlass_data.node as n on n.id = l.node_id
+  where l.expires_at > windlass_data.clock();
+end
+$$;
+comment on function windlass.get_leader() is 'The node that leads now, with its term.';

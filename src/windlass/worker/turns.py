@@ -1,0 +1,242 @@
+"""Whose turn it is, and where in each line to look: what a worker remembers from claim to claim.
+
+Tenants take turns here, by weight, where more of them have work than a claim takes jobs; where a claim
+reaches them all, SQL shares it out.  The marks spare the database what it would step over otherwise: a row
+once claimed stays in the index for as long as anybody's snapshot may see it.
+
+Nothing here decides who gets a job, and a mark never hides one for good: what appears behind it, committed
+late or let go by somebody, is seen by the next survey (survey_lanes.sql says why that is so).
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from windlass.db.rpc import Known, OpenLane, Survey
+from windlass.model import ClaimedJob
+
+__all__ = ["Lane", "Plan", "Turns"]
+
+MAX_LANES = 500
+"""How many lanes one claim names; beyond that they take turns too."""
+QUANTUM = 4
+"""Jobs per turn and weight where a claim is large: a turn for one job costs as much as one for four."""
+STRIDE = 64
+"""Jobs taken from a lane before its mark follows: stepping over few is quick, and a mark wants surveys."""
+
+
+class Flow:
+    """What takes turns: a tenant's part of a queue, or a strict queue as a whole."""
+
+    __slots__ = ("credit", "lanes", "name", "one_line", "queued", "weight")
+
+    def __init__(self, name: str, weight: int, one_line: bool) -> None:
+        self.name = name
+        self.weight = weight
+        self.one_line = one_line
+        self.lanes: list[Lane] = []
+        self.credit = 0
+        """Jobs that it may still take before its turn is over."""
+        self.queued = False
+
+
+class Lane:
+    """One line: up to `floor` nothing can be in it any more, up to `mark` nothing was left that was seen."""
+
+    __slots__ = ("ahead", "floor", "flow", "id", "mark", "pending", "priority", "wet")
+
+    def __init__(self, lane_id: int) -> None:
+        self.id = lane_id
+        self.flow: Flow | None = None
+        self.priority = 0
+        self.floor = 0
+        self.mark = 0
+        self.ahead = 0
+        """Jobs taken after the mark."""
+        self.pending = 0
+        """The mark that becomes the floor when all transactions of its time have ended."""
+        self.wet = True
+        """Whether something may be in line after the mark."""
+
+
+class Plan(NamedTuple):
+    """One claim: for how many jobs, what to tell the database, and whose turn it is."""
+
+    want: int
+    known: Known
+    flows: tuple[Flow, ...]
+
+
+class Turns:
+    def __init__(self) -> None:
+        self._lanes: dict[int, Lane] = {}
+        self._flows: dict[str, Flow] = {}
+        self._line: deque[Flow] = deque()
+        self._weight = 0
+        self._since: datetime | None = None
+        self._pending: tuple[int, datetime] | None = None
+        self.in_doubt = False
+        """Whether something may still appear behind a mark."""
+
+    # Claims -------------------------------------------------------------------------------------------------
+
+    def plan(self, want: int, *, all_lanes: bool = False) -> Plan:
+        """A claim of up to `want` jobs: from all lanes, unless more have work than it takes jobs.
+
+        It is for whole turns, so that nobody gets more than their part of a round.
+        """
+        if not all_lanes and (self._weight > want or len(self._lanes) > MAX_LANES):
+            flows, lanes = self._next_flows(want)
+            if flows:
+                whole = min(want, sum(flow.credit for flow in flows))
+                return Plan(whole, self._tell(lanes, only=True), flows)
+        whole = want - want % self._weight if 0 < self._weight <= want else want
+        lanes = [lane for flow in self._line for lane in flow.lanes]
+        others = [lane for lane in self._lanes.values() if lane.mark and not (lane.flow and lane.flow.queued)]
+        return Plan(whole, self._tell(lanes + others, only=False), ())
+
+    def _tell(self, lanes: Sequence[Lane], *, only: bool) -> Known:
+        return Known([lane.id for lane in lanes], [lane.mark for lane in lanes], only, self._since)
+
+    def _next_flows(self, want: int) -> tuple[tuple[Flow, ...], list[Lane]]:
+        """The flows at the head of the line whose turns fit into a claim, or a part of the first one's."""
+        quantum = min(QUANTUM, max(1, want // 25))
+        flows: list[Flow] = []
+        lanes: list[Lane] = []
+        left = want
+        while self._line and left > 0 and len(lanes) < MAX_LANES:
+            flow = self._line[0]
+            mine = _wet_lanes(flow)
+            if not mine:
+                self._leave(self._line.popleft())
+                continue
+            begun = flow.credit > 0
+            credit = flow.credit if begun else flow.weight * quantum
+            if flows and (begun or credit > left):
+                break
+            flow.credit = credit
+            flows.append(self._line.popleft())
+            lanes += mine
+            left -= credit
+            if begun:
+                break
+        self._line.extend(flows)
+        return tuple(flows), lanes
+
+    def taken(self, plan: Plan, jobs: Sequence[ClaimedJob]) -> None:
+        """Note what a claim brought."""
+        got: dict[int, int] = {}
+        for job in jobs:
+            lane = self._lanes.get(job.lane_id)
+            if lane is None:
+                lane = self._lanes[job.lane_id] = Lane(job.lane_id)
+            lane.ahead += 1
+            if lane.ahead >= STRIDE:
+                lane.mark, lane.ahead, self.in_doubt = job.seq, 0, True
+            got[lane.id] = got.get(lane.id, 0) + 1
+        if len(jobs) < plan.want:  # there was no more in these
+            for lane_id in plan.known.lanes if plan.known.only else self._lanes:
+                self._lanes[lane_id].wet = False
+        for flow in plan.flows:
+            brought = sum(got.get(lane.id, 0) for lane in flow.lanes)
+            flow.credit = max(0, flow.credit - brought)
+            if not brought:
+                for lane in flow.lanes:
+                    lane.wet = False
+        if len(plan.flows) == 1 and plan.flows[0].credit and len(jobs) == plan.want:
+            self._line.rotate(1)  # its turn is not over: it was put last, and is first again
+        else:
+            for flow in plan.flows:
+                flow.credit = 0
+
+    # Surveys ------------------------------------------------------------------------------------------------
+
+    @property
+    def since(self) -> datetime | None:
+        return self._since
+
+    def known(self) -> list[tuple[int, int, int | None]]:
+        """What to tell a survey: of a lane that ran dry any row is news, of another those behind its mark."""
+        return [(lane.id, lane.floor, lane.mark if lane.wet else None) for lane in self._lanes.values()]
+
+    def learn(self, survey: Survey, *, described: bool) -> bool:
+        """Take in what a survey saw that was given `known`, with no claim since; whether there is news."""
+        settled = self._pending is not None and survey.seen_from >= self._pending[0]
+        for lane in self._lanes.values():
+            self._correct(lane, survey.heads.get(lane.id), settled)
+        if self._pending is not None and settled:
+            then = self._pending[1]
+            self._since = then if survey.due_from is None else min(then, survey.due_from)
+        if settled or self._pending is None:
+            self._pending = (survey.seen_to, survey.seen_at)
+            for lane in self._lanes.values():
+                lane.pending = lane.mark
+        if described:
+            self._drop_all_but({told.lane_id for told in survey.lanes})
+        for told in survey.lanes:
+            self._describe(told)
+        for flow in self._flows.values():
+            if not flow.queued and any(lane.wet for lane in flow.lanes):
+                self._join(flow)
+        self.in_doubt = any(lane.floor < lane.mark for lane in self._lanes.values())
+        return bool(survey.heads) or any(told.head is not None for told in survey.lanes)
+
+    def _correct(self, lane: Lane, head: int | None, settled: bool) -> None:
+        if settled:
+            reached = lane.pending if head is None else min(lane.pending, head - 1)
+            lane.floor = max(lane.floor, reached)
+        if head is not None:
+            lane.mark, lane.ahead = head - 1, 0
+            lane.wet = True
+
+    def _describe(self, told: OpenLane) -> None:
+        lane = self._lanes.get(told.lane_id)
+        if lane is None:
+            lane = self._lanes[told.lane_id] = Lane(told.lane_id)
+            lane.wet = told.head is not None
+            lane.mark = (told.head or 1) - 1
+        lane.priority = told.priority
+        flow = self._flows.get(told.flow)
+        if flow is None:
+            flow = self._flows[told.flow] = Flow(told.flow, told.weight, told.one_line)
+        if flow.queued:
+            self._weight += told.weight - flow.weight
+        flow.weight, flow.one_line = told.weight, told.one_line
+        if lane.flow is not flow:
+            if lane.flow is not None:
+                lane.flow.lanes.remove(lane)
+            lane.flow = flow
+            flow.lanes.append(lane)
+
+    def _drop_all_but(self, lane_ids: set[int]) -> None:
+        for lane in [lane for lane in self._lanes.values() if lane.id not in lane_ids]:
+            del self._lanes[lane.id]
+            if lane.flow is not None:
+                lane.flow.lanes.remove(lane)
+        for flow in [flow for flow in self._flows.values() if not flow.lanes and not flow.queued]:
+            del self._flows[flow.name]
+
+    def _join(self, flow: Flow) -> None:
+        """Whoever has just got work goes first: it has waited for its turn already."""
+        flow.queued = True
+        flow.credit = 0
+        self._line.appendleft(flow)
+        self._weight += flow.weight
+
+    def _leave(self, flow: Flow) -> None:
+        flow.queued = False
+        self._weight -= flow.weight
+
+
+def _wet_lanes(flow: Flow) -> list[Lane]:
+    """The lanes of a flow worth a look; of a strict queue those of the highest priority."""
+    wet = [lane for lane in flow.lanes if lane.wet]
+    if not flow.one_line or not wet:
+        return wet
+    top = max(lane.priority for lane in wet)
+    best = [lane for lane in wet if lane.priority == top]
+    if len(best) > MAX_LANES:  # those looked at now stand behind the others next time
+        seen = set(best[:MAX_LANES])
+        flow.lanes.sort(key=lambda lane: lane in seen)
+    return best[:MAX_LANES]

@@ -1,0 +1,262 @@
+"""Judges a history.  It shares no code with what it judges: the standard library, and nothing else.
+
+A history is five lists of plain records.  `calls`: what producers asked for and how it was answered.
+`ledger`: what handlers wrote to a file as they began and ended.  `grants` and `ends`: every lease and every
+end of an attempt, as triggers saw them, by the database's clock.  `rows`: the jobs that are there at last.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+Record = dict[str, Any]
+
+TERMINAL = frozenset({"succeeded", "dead", "canceled", "skipped"})
+COUNTED = frozenset({"succeeded", "skipped", "failed", "timed_out", "crashed", "canceled"})
+SUCCESS = frozenset({"succeeded", "skipped"})
+
+
+@dataclass
+class History:
+    calls: list[Record] = field(default_factory=list)
+    ledger: list[Record] = field(default_factory=list)
+    grants: list[Record] = field(default_factory=list)
+    ends: list[Record] = field(default_factory=list)
+    rows: list[Record] = field(default_factory=list)
+
+
+@dataclass
+class Story:
+    """All that is known of one job."""
+
+    job: str
+    asked: list[Record] = field(default_factory=list)
+    """The enqueues that named it, each with its `answer`: ok, fail or unknown."""
+    cancels: int = 0
+    ledger: list[Record] = field(default_factory=list)
+    grants: dict[int, Record] = field(default_factory=dict)
+    ends: dict[int, Record] = field(default_factory=dict)
+    row: Record | None = None
+    twice: list[str] = field(default_factory=list)
+    """What the database wrote twice and must write once."""
+
+    @property
+    def acknowledged(self) -> bool:
+        return any(call["answer"] == "ok" for call in self.asked)
+
+    @property
+    def wanted(self) -> bool:
+        """Whether somebody asked for it and was not told that it is refused."""
+        return any(call["answer"] != "fail" for call in self.asked)
+
+    def accepted(self) -> list[int]:
+        return sorted(version for version, end in self.ends.items() if end["outcome"] in SUCCESS)
+
+    def noted(self, what: str, version: int | None = None) -> list[Record]:
+        return [
+            line
+            for line in self.ledger
+            if line["what"] == what and (version is None or line["version"] == version)
+        ]
+
+
+def tell(history: History) -> dict[str, Story]:
+    """The history, job by job."""
+    stories = _Stories()
+    answers = {line["call"]: line["step"] for line in history.calls if line["step"] != "invoke"}
+    for line in history.calls:
+        if line["step"] == "invoke":
+            _tell_call(stories, line, answers.get(line["call"], "unknown"))
+    for line in history.ledger:
+        stories[line["job"]].ledger.append(line)
+    for name in ("grants", "ends"):
+        for line in getattr(history, name):
+            one = stories[line["job"]]
+            if line["version"] in getattr(one, name):
+                one.twice.append(f"{name} of version {line['version']} twice")
+            getattr(one, name)[line["version"]] = line
+    for row in history.rows:
+        one = stories[row["job"]]
+        if one.row is not None:
+            one.twice.append("two rows")
+        one.row = row
+    return stories
+
+
+class _Stories(dict[str, Story]):
+    def __missing__(self, job: str) -> Story:
+        self[job] = Story(job)
+        return self[job]
+
+
+def _tell_call(stories: _Stories, line: Record, answer: str) -> None:
+    for job in line["jobs"]:
+        if line["verb"] == "enqueue":
+            stories[job["job"]].asked.append({**job, "answer": answer})
+        elif line["verb"] == "cancel" and answer != "fail":
+            stories[job["job"]].cancels += 1
+
+
+def lost(story: Story) -> Iterator[str]:
+    if story.acknowledged and story.row is None:
+        yield "acknowledged, and not there"
+    for version in story.accepted():
+        if not story.noted("end", version):
+            yield f"version {version} was accepted as a success, but no handler ended it"
+    state = story.row and story.row["state"]
+    counted = sum(end["outcome"] in COUNTED for end in story.ends.values())
+    if state == "dead" and counted < _asked(story, "max_attempts", 1):
+        yield f"given up after {counted} attempts"
+    if state == "canceled" and not story.cancels:
+        yield "canceled, and nobody asked for that"
+    if state in SUCCESS and not story.accepted():
+        yield f"{state} without an attempt that ended so"
+
+
+def unexpected(story: Story) -> Iterator[str]:
+    if not story.wanted and (story.row or story.ledger or story.grants):
+        yield "refused, and there all the same" if story.asked else "nobody asked for it"
+    for line in story.noted("start"):
+        grant = story.grants.get(line["version"])
+        if grant is None:
+            yield f"version {line['version']} ran without a lease"
+        elif grant["token"] != line["token"]:
+            yield f"version {line['version']} ran with a token that was not granted"
+    yield from story.twice
+
+
+def double_accepted(story: Story) -> Iterator[str]:
+    accepted = story.accepted()
+    if len(accepted) > 1:
+        yield f"accepted as a success {len(accepted)} times: versions {accepted}"
+    for version, end in story.ends.items():
+        if end.get("ends") and version != max(story.ends):
+            yield f"version {version} ended the job, and version {max(story.ends)} came after it"
+    if accepted and (later := [version for version in story.grants if version > accepted[0]]):
+        yield f"claimed again as version {later} after version {accepted[0]} had succeeded"
+
+
+def unjustified_duplicate(story: Story) -> Iterator[str]:
+    """An extra run with no expiry, kill or release between."""
+    starts = [line["version"] for line in story.noted("start")]
+    for version in {version for version in starts if starts.count(version) > 1}:
+        yield f"version {version} was started {starts.count(version)} times"
+    for version, grant in story.grants.items():
+        if version == 1:
+            continue
+        before = story.ends.get(version - 1)
+        if before is None:
+            yield f"version {version} was claimed though version {version - 1} has no end"
+        elif before["outcome"] == "crashed" and (early := _early(story, version - 1)) > 0:
+            yield f"version {version - 1} was taken away {early:.3f} s before its time"
+        elif before["outcome"] == "failed" and _ended_well(story, version - 1):
+            yield f"version {version} ran after {version - 1} had ended well ({grant['token']})"
+
+
+def overlapping_leases(story: Story) -> Iterator[str]:
+    for version, grant in story.grants.items():
+        before = story.grants.get(version - 1)
+        if version > 1 and before is None:
+            yield f"version {version} was granted before version {version - 1}"
+        elif before is not None:
+            end = story.ends.get(version - 1)
+            if end is None or grant["at"] < end["at"]:
+                yield f"version {version} was granted while version {version - 1} held its lease"
+            if before["token"] == grant["token"]:
+                yield f"versions {version - 1} and {version} have one token"
+
+
+def over_the_cap(story: Story) -> Iterator[str]:
+    counted = sum(end["outcome"] in COUNTED for end in story.ends.values())
+    cap = _asked(story, "max_attempts", None)
+    if cap is not None and counted > cap:
+        yield f"{counted} counted attempts of {cap}"
+
+
+def early_start(story: Story) -> Iterator[str]:
+    due = _asked(story, "run_at", None)
+    first = story.grants.get(1)
+    if due is not None and first is not None and first["at"] < due:
+        yield f"claimed {due - first['at']:.3f} s before it was due"
+    waits = {"failed": _asked(story, "retry_wait", None), "snoozed": _asked(story, "snooze_wait", None)}
+    for version, end in story.ends.items():
+        wait, after = waits.get(end["outcome"]), story.grants.get(version + 1)
+        waited = None if after is None else after["at"] - end.get("finished_at", end["at"])
+        if wait is not None and waited is not None and waited < wait:
+            yield f"version {version + 1} began after {waited:.3f} s of a wait of {wait} s"
+
+
+def stranded(story: Story) -> Iterator[str]:
+    if story.row is not None and story.wanted and story.row["state"] not in TERMINAL:
+        yield f"still {story.row['state']} after everything was healed"
+
+
+def cross_tenant(story: Story) -> Iterator[str]:
+    owners = {call["tenant"] for call in story.asked}
+    if not owners:
+        return
+    seen = {"ledger": story.ledger, "grants": story.grants.values(), "ends": story.ends.values()}
+    for where, records in {**seen, "rows": [story.row] if story.row else []}.items():
+        for stranger in {record["tenant"] for record in records} - owners:
+            yield f"{where} name the tenant {stranger}"
+
+
+RULES: dict[str, Callable[[Story], Iterator[str]]] = {
+    "lost": lost,
+    "unexpected": unexpected,
+    "double-accepted": double_accepted,
+    "unjustified duplicates": unjustified_duplicate,
+    "overlapping leases": overlapping_leases,
+    "attempts over the cap": over_the_cap,
+    "early starts": early_start,
+    "stranded": stranded,
+    "cross-tenant rows": cross_tenant,
+}
+
+
+def check(history: History) -> dict[str, list[str]]:
+    """Every rule with the sentences that name who breaks it: empty lists are what one hopes for."""
+    found: dict[str, list[str]] = defaultdict(list, {name: [] for name in RULES})
+    for story in tell(history).values():
+        for name, rule in RULES.items():
+            found[name] += [f"{story.job}: {why}" for why in rule(story)]
+    return dict(found)
+
+
+def count(history: History) -> dict[str, int]:
+    """What there was to judge."""
+    answers = {line["call"]: line["step"] for line in history.calls if line["step"] != "invoke"}
+    asked = {
+        job["job"]: answers.get(line["call"], "unknown")
+        for line in history.calls
+        if line["step"] == "invoke" and line["verb"] == "enqueue"
+        for job in line["jobs"]
+    }
+    outcomes: dict[str, int] = defaultdict(int)
+    for end in history.ends:
+        outcomes[end["outcome"]] += 1
+    starts = [line for line in history.ledger if line["what"] == "start"]
+    return {
+        "jobs asked for": len(asked),
+        "jobs acknowledged": sum(answer == "ok" for answer in asked.values()),
+        "jobs of unknown answer": sum(answer == "unknown" for answer in asked.values()),
+        "jobs there at last": len(history.rows),
+        "handlers started": len(starts),
+        "handlers started again": len(starts) - len({line["job"] for line in starts}),
+        "leases granted": len(history.grants),
+        **{f"attempts {name}": outcomes[name] for name in sorted(outcomes)},
+    }
+
+
+def _asked(story: Story, name: str, otherwise: Any) -> Any:
+    return story.asked[0].get(name, otherwise) if story.asked else otherwise
+
+
+def _early(story: Story, version: int) -> float:
+    grant = story.grants.get(version)
+    return 0.0 if grant is None else float(grant["expires_at"] - story.ends[version]["at"])
+
+
+def _ended_well(story: Story, version: int) -> bool:
+    return any(line.get("how") == "ok" for line in story.noted("end", version))

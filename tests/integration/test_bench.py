@@ -1,0 +1,81 @@
+"""The bench end to end on a real server: what it measures balances, and what does not is a failed run."""
+
+import sys
+from dataclasses import replace
+
+import pytest
+
+from bench.process import DriverFailed, DriverProcess
+from bench.progress import Progress
+from bench.results import Measurement
+from bench.runner import measure
+from bench.server import MeasuredServer
+from bench.systems.own import floors, windlass
+from bench.systems.system import System
+from bench.workloads.registry import WORKLOADS
+from tests.support import Server
+
+FLOOR = floors()[0]
+CARELESS = replace(FLOOR, command=(sys.executable, "-m", "tests.integration.careless"))
+
+
+@pytest.fixture
+async def measured(server: Server) -> MeasuredServer:
+    found = MeasuredServer(server.url("superuser", "postgres"), None, "unused")
+    await found.prepare()
+    return found
+
+
+async def run(server: MeasuredServer, workload: str, system: System, scale: float = 0.001) -> Measurement:
+    options = {"history": 1_000_000}
+    return await measure(
+        server, 0, WORKLOADS[workload], system, scale=scale, seed=1, options=options, progress=Progress(1)
+    )
+
+
+@pytest.mark.parametrize("workload", ["W2", "W3b", "W4", "history"])
+async def test_windlass_is_measured_and_balances(measured: MeasuredServer, workload: str) -> None:
+    one = await run(measured, workload, windlass())
+    assert one.error is None
+    assert one.figures[WORKLOADS[workload].headline] != 0
+    if workload == "history":
+        assert one.figures["finished_before"] == 1_001
+
+
+@pytest.mark.parametrize("workload", ["W1", "W3"])
+async def test_the_floor_is_measured_and_balances(measured: MeasuredServer, workload: str) -> None:
+    one = await run(measured, workload, FLOOR)
+    assert one.error is None
+    assert one.figures[WORKLOADS[workload].headline] != 0
+
+
+async def test_a_job_that_no_handler_saw_fails_the_run(measured: MeasuredServer) -> None:
+    one = await run(measured, "W3", replace(CARELESS, config={"skip": True}))
+    assert one.error == "JobsLost: 1 of 1,000 jobs never reached a handler"
+    assert one.figures == {}
+
+
+async def test_a_job_that_is_never_finished_fails_the_run(
+    measured: MeasuredServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bench.trial.STALLED_SECONDS", 1.0)
+    one = await run(measured, "W3", replace(CARELESS, config={"forget": True}))
+    assert one.error is not None
+    assert "still not finished" in one.error
+
+
+async def test_a_driver_that_cannot_start_is_a_failed_run_that_says_why(measured: MeasuredServer) -> None:
+    one = await run(measured, "W3", replace(FLOOR, command=(sys.executable, "-m", "bench.drivers.nothing")))
+    assert one.error is not None
+    assert "No module named bench.drivers.nothing" in one.error
+
+
+async def test_a_driver_ends_with_its_parents_pipe() -> None:
+    process = await DriverProcess.start("floor", FLOOR.command, {"url": "postgresql://nowhere/x"}, {})
+    await process.call("ping", timeout=60)
+    with pytest.raises(DriverFailed, match="answered: "):
+        await process.call("setup", timeout=60)
+    await process.close()
+    assert process.process.returncode == 0
+    with pytest.raises(DriverFailed, match="has ended"):
+        await process.call("ping")

@@ -1,0 +1,83 @@
+"""Ids, documents and times that our own connections carry as they are, and what a claim makes of them."""
+
+import json
+import os
+from datetime import UTC, datetime, timedelta
+from uuid import UUID, uuid4
+
+import pytest
+
+from tests.integration.crew import TENANT, Crew
+from tests.support import Database
+from windlass.db.call import Call
+from windlass.db.connect import Pooler
+from windlass.db.database import AsyncDatabase, SyncDatabase
+from windlass.db.link import AsyncLink
+from windlass.db.rpc import claim_jobs
+from windlass.db.wire import Ids, Texts
+from windlass.model import ClaimedJob
+
+pytestmark = pytest.mark.every_version  # what is read here is PostgreSQL's own binary form
+
+PAYLOAD = {"n": 1.5, "text": "é\u2028\U0001f600", "deep": [{"a": None}, True, 10**20]}
+
+
+@pytest.mark.parametrize("pooler", ["none", "transaction"])
+@pytest.mark.parametrize("count", [0, 1, 3, 1000])
+def test_an_array_of_ids_arrives_as_it_was_sent(db: Database, pooler: Pooler, count: int) -> None:
+    ids = [os.urandom(16) for _ in range(count)]
+    text = "select count(*), array_agg(i order by n) from unnest($1::uuid[]) with ordinality as t(i, n)"
+    call = Call(text, (Ids(ids),), list)
+    with SyncDatabase(db.url(), pooler=pooler) as database:
+        answers = [database.run(call) for _ in range(8)]  # often enough for the driver to prepare it
+    for ((number, back),) in answers:
+        assert number == count
+        assert [value.bytes for value in back or ()] == ids
+
+
+@pytest.mark.parametrize("texts", [[], ["é", None, "", '"{},\\\\ NULL', "x" * 100_000], [None], ["NULL"]])
+def test_an_array_of_texts_arrives_as_it_was_sent(db: Database, texts: list[str | None]) -> None:
+    with SyncDatabase(db.url()) as database:
+        ((back,),) = database.run(Call("select $1::text[]", (Texts(texts),), list))
+    assert back == texts
+
+
+async def test_only_a_raw_call_is_read_raw(db: Database) -> None:
+    text = "select $1::uuid, '{\"a\": 1}'::jsonb, '2000-01-01 00:00:01+00'::timestamptz"
+    some_id = uuid4()
+    second = datetime(2000, 1, 1, 0, 0, 1, tzinfo=UTC)
+    async with AsyncDatabase(db.url()) as database:
+        for raw in (True, False, True):
+            (row,) = await database.run(Call(text, (some_id,), list, raw=raw))
+            if raw:
+                assert row == (some_id.bytes, b'\x01{"a": 1}', 1_000_000)
+            else:
+                assert row == (some_id, {"a": 1}, second)
+
+
+async def test_a_claim_tells_what_was_enqueued(db: Database) -> None:
+    crew = Crew(db)
+    job_id = crew.enqueue("mail", payload=PAYLOAD, correlation_id="c-1", timeout_ms=2500)
+    link = AsyncLink(db.url())
+    try:
+        (job,) = await link.run(claim_jobs(uuid4(), ["default"], None, 5, 30.0))
+    finally:
+        await link.close()
+    stored = crew.job(job_id)
+    assert (job.id, job.tenant_id, job.kind, job.queue) == (job_id, TENANT, "mail", "default")
+    assert (job.payload, json.loads(job.payload_json)) == (PAYLOAD, PAYLOAD)
+    assert (job.created_at, job.correlation_id, job.timeout) == (stored.created_at, "c-1", 2.5)
+    assert timedelta(seconds=29) < job.expires_at - job.created_at < timedelta(minutes=10)
+    assert job.token == crew.db.fetch_value("select id from windlass_data.lease", role="superuser")
+
+
+def test_a_driver_that_reads_a_claim_in_its_own_way_is_understood(db: Database) -> None:
+    crew = Crew(db)
+    job_id = crew.enqueue("mail", payload=PAYLOAD)
+    call = claim_jobs(uuid4(), ["default"], None, 5, 30.0)
+    with SyncDatabase(db.url()) as database:
+        rows = database.run(Call(call.text, call.values, list))
+    assert isinstance(rows[0][0], UUID)
+    (job,) = call.read(rows)
+    assert isinstance(job, ClaimedJob)
+    assert (job.id, job.payload, job.created_at) == (job_id, PAYLOAD, crew.job(job_id).created_at)

@@ -1,0 +1,257 @@
+"""Every guard that is taken out, one at a time, and the tests chosen for it."""
+
+from tests.mutants.catalog_python import PYTHON
+from tests.mutants.mutant import Mutant
+
+LEASE = "sql/code/lease"
+JOB = "sql/code/job"
+FENCING = ("tests/sql/test_fencing.py",)
+TENANCY = ("tests/sql/test_tenancy.py",)
+RACES = ("tests/sql/test_races.py",)
+
+_TOKENS = (
+    Mutant(
+        "token-of-success",
+        "a success needs the token of the lease",
+        f"{LEASE}/complete_jobs.sql",
+        "join windlass._held_jobs(p_tokens) as h on h.token = s.token and h.job_id = s.job_id",
+        "join windlass._held_jobs(array(select id from windlass_data.lease)) as h on h.job_id = s.job_id",
+        FENCING,
+    ),
+    Mutant(
+        "token-of-its-own-jobs",
+        "a token speaks of its own jobs only",
+        f"{LEASE}/finish_job.sql",
+        "where h.job_id = p_job",
+        "where true or h.job_id = p_job",
+        ("tests/sql/test_finish_job.py", *FENCING),
+    ),
+    Mutant(
+        "token-of-renewal",
+        "a renewal extends the leases named and no other",
+        f"{LEASE}/renew_leases.sql",
+        "where l.id = any (p_tokens) and (v_bound is null or l.tenant_id = v_bound)\n      for no key update",
+        "where v_bound is null or l.tenant_id = v_bound\n      for no key update",
+        (*FENCING, "tests/sql/test_renew_leases.py"),
+    ),
+    Mutant(
+        "attempt-key-of-failure",
+        "the key of the attempt decides between two words",
+        f"{LEASE}/_end_attempts.sql",
+        "order by g.tenant_id, g.job_id\n    on conflict do nothing",
+        "order by g.tenant_id, g.job_id",
+        RACES,
+    ),
+    Mutant(
+        "attempt-key-of-success",
+        "the key of the attempt decides between two successes",
+        f"{LEASE}/complete_jobs.sql",
+        "order by h.tenant_id, h.job_id\n    on conflict do nothing",
+        "order by h.tenant_id, h.job_id",
+        RACES,
+    ),
+    Mutant(
+        "version",
+        "the version rises with each claim",
+        f"{LEASE}/_take_ready.sql",
+        "t.version + 1 as version",
+        "t.version as version",
+        ("tests/sql/test_claim_jobs.py::test_the_version_rises_with_each_claim",),
+    ),
+    Mutant(
+        "open-counter",
+        "a lease stays while a job of it runs",
+        f"{LEASE}/complete_jobs.sql",
+        "where l.id = t.token and l.open = t.n\n  ), fewer as (\n    update windlass_data.lease as l "
+        "set open = l.open - t.n from tally as t where l.id = t.token and l.open > t.n",
+        "where l.id = t.token\n  ), fewer as (\n    select 1",
+        ("tests/sql/test_complete_jobs.py",),
+    ),
+)
+
+_TIME = (
+    Mutant(
+        "expiry-comparison",
+        "only a lease that ran out is expired",
+        f"{LEASE}/expire_leases.sql",
+        "where l.expires_at < v_now and",
+        "where",
+        ("tests/sql/test_expire_leases.py", *RACES),
+    ),
+    Mutant(
+        "expiry-passes-over",
+        "expiry waits for nobody",
+        f"{LEASE}/expire_leases.sql",
+        "for update skip locked);",
+        "for update);",
+        RACES,
+    ),
+    Mutant(
+        "not-before-its-time",
+        "a scheduled job waits for its time",
+        f"{LEASE}/_promote_jobs.sql",
+        "where s.lane_id = l.id and s.run_at <= v_now and s.run_at >= v_from",
+        "where s.lane_id = l.id and s.run_at >= v_from",
+        ("tests/sql/test_claim_jobs.py", "tests/sql/test_model.py"),
+    ),
+    Mutant(
+        "one-clock",
+        "the database's one clock decides",
+        f"{LEASE}/renew_leases.sql",
+        "v_until := windlass_data.clock()",
+        "v_until := now()",
+        ("tests/schema/test_source.py", "tests/sql/test_renew_leases.py"),
+    ),
+)
+
+_LIFE = (
+    Mutant(
+        "attempt-cap",
+        "no more attempts than max_attempts",
+        f"{LEASE}/_end_attempts.sql",
+        "and c.counted >= j.max_attempts then 'dead'",
+        "and false then 'dead'",
+        ("tests/sql/test_fail_jobs.py",),
+    ),
+    Mutant(
+        "crash-counts",
+        "a lease that ran out counts as an attempt",
+        f"{LEASE}/_end_attempts.sql",
+        "when s.outcome in ('snoozed', 'released') then 0",
+        "when s.outcome in ('snoozed', 'released', 'crashed') then 0",
+        ("tests/sql/test_fail_jobs.py", "tests/sql/test_expire_leases.py"),
+    ),
+    Mutant(
+        "cancel-beats-retry",
+        "a job that was asked to stop does not go on",
+        f"{LEASE}/_end_attempts.sql",
+        "when s.outcome = 'canceled' or r.job_id is not null then 'canceled'",
+        "when s.outcome = 'canceled' then 'canceled'",
+        ("tests/sql/test_cancel_job.py",),
+    ),
+    Mutant(
+        "job-before-lease",
+        "a word waits for the cancel that holds its job",
+        f"{LEASE}/_lock_held.sql",
+        "where j.tenant_id = h.tenant_id and j.id = h.job_id for no key update",
+        "where j.tenant_id = h.tenant_id and j.id = h.job_id",
+        ("tests/sql/test_races_cancel.py",),
+    ),
+    Mutant(
+        "claim-passes-over",
+        "two claims never wait for each other",
+        f"{LEASE}/_take_ready.sql",
+        "limit b.offers\n        for update skip locked",
+        "limit b.offers\n        for update",
+        ("tests/sql/test_races.py::test_claim_and_claim",),
+    ),
+    Mutant(
+        "gate",
+        "a gate holds what it names",
+        f"{LEASE}/_open_lanes.sql",
+        "and not (v_gated and exists (",
+        "and not (false and exists (",
+        ("tests/sql/test_claim_jobs.py", "tests/sql/test_set_gate.py"),
+    ),
+    Mutant(
+        "only-the-dead",
+        "only dead jobs are redriven",
+        f"{JOB}/redrive_jobs.sql",
+        "perform windlass._check_dead(p_tenant, p_jobs);",
+        "",
+        ("tests/sql/test_redrive_jobs.py",),
+    ),
+    Mutant(
+        "same-content",
+        "one key, one content",
+        f"{JOB}/_resolve_duplicate.sql",
+        "j.payload = p_job.payload and j.kind = p_job.kind",
+        "j.kind = p_job.kind",
+        ("tests/sql/test_idempotency.py",),
+    ),
+    Mutant(
+        "key-looked-at-again",
+        "a key is not taken from a job that is being revived",
+        f"{JOB}/_resolve_duplicate.sql",
+        "and p_job.key is not null and not v_locked then",
+        "and false then",
+        ("tests/interleavings/test_interleavings.py::test_who_speaks_before_a_commit",),
+    ),
+    Mutant(
+        "payload-limit",
+        "a payload has a largest size",
+        f"{JOB}/_check_new_jobs.sql",
+        "where n.payload is null or pg_column_size(n.payload) > 1048576",
+        "where n.payload is null",
+        ("tests/sql/test_enqueue_job.py",),
+    ),
+)
+
+_TENANTS = (
+    Mutant(
+        "bound-words",
+        "a bound worker speaks of its own tenant's jobs only",
+        f"{LEASE}/_held_jobs.sql",
+        "where l.id = any (p_tokens) and (v_bound is null or l.tenant_id = v_bound)",
+        "where l.id = any (p_tokens)",
+        TENANCY,
+    ),
+    Mutant(
+        "bound-claim",
+        "a bound worker claims its own tenant's jobs only",
+        f"{LEASE}/_open_lanes.sql",
+        "and (v_bound is null or b.tenant_id = v_bound)",
+        "",
+        TENANCY,
+    ),
+    Mutant(
+        "bound-expiry",
+        "a bound role expires its own tenant's leases only",
+        f"{LEASE}/expire_leases.sql",
+        "and (v_bound is null or l.tenant_id = v_bound)",
+        "",
+        TENANCY,
+    ),
+    Mutant(
+        "bound-name",
+        "a bound role cannot name another tenant",
+        "sql/code/tenant/_enter_tenant.sql",
+        "elsif v_bound is not null and v_bound <> p_tenant then",
+        "elsif false then",
+        (*TENANCY, "tests/sql/test_bind_role.py"),
+    ),
+    Mutant(
+        "tenant-policy",
+        "row-level security lets one tenant through",
+        "sql/migrations/0001_job_lifecycle.sql",
+        "on windlass_data.%I using (tenant_id = (select windlass_data.current_tenant())) '",
+        "on windlass_data.%I using (true) '",
+        ("tests/sql/test_role_rights.py",),
+    ),
+    Mutant(
+        "forced-row-security",
+        "row-level security holds the owner too",
+        "sql/migrations/0001_job_lifecycle.sql",
+        "execute format('alter table windlass_data.%I force row level security', v_table);",
+        "",
+        ("tests/schema/test_catalog.py", "tests/sql/test_role_rights.py"),
+    ),
+    Mutant(
+        "closed-to-public",
+        "nobody may call what was not granted",
+        "db/script.py",
+        "revoke all on all routines in schema windlass, windlass_data from public;\n",
+        "",
+        ("tests/schema/test_catalog.py", "tests/sql/test_role_rights.py"),
+    ),
+    Mutant(
+        "search-path",
+        "a caller cannot put objects of its own in the way",
+        f"{JOB}/cancel_job.sql",
+        "set search_path = pg_catalog, pg_temp\n",
+        "",
+        ("tests/schema/test_catalog.py", "tests/sql/test_search_path.py"),
+    ),
+)
+
+MUTANTS = (*_TOKENS, *_TIME, *_LIFE, *_TENANTS, *PYTHON)

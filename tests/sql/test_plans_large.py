@@ -1,0 +1,116 @@
+"""With a million jobs in line and ten thousand tenants no hot call reads more than with few of both."""
+
+import json
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from tests.sql.bulk import keep_statistics_still, measure
+from tests.sql.steps import Session
+from tests.support import Database
+
+pytestmark = pytest.mark.timeout(600)
+
+BATCH = 500
+LANES = 125
+FIRST_TENANT = "00000000-0000-7000-9000-"
+
+_TENANTS = """
+insert into windlass_data.tenant (id, slug, name)
+select (%(first)s || lpad(n::text, 12, '0'))::uuid, 't' || n, 't'
+from generate_series(%(low)s::int, %(high)s::int) as n;
+insert into windlass_data.lane (tenant_id, queue, kind, priority)
+select t.id, 'default', 'mail', p from windlass_data.tenant as t, unnest(array[0, 9]) as p
+on conflict do nothing;
+insert into windlass_data.busy_lane
+select l.id, l.tenant_id, l.queue, l.kind, l.priority from windlass_data.lane as l
+where l.priority = 0 and not exists (select from windlass_data.busy_lane as b where b.lane_id = l.id)
+"""
+_JOBS = """
+create temp table made on commit drop as
+select windlass_data.new_id() as id, l.id as lane_id, l.tenant_id, nextval('windlass_data.ready_seq') as seq
+from generate_series(1, %(count)s::int) as n
+join (select l.*, row_number() over (order by l.id) - 1 as nth, count(*) over () as lanes
+      from windlass_data.lane as l where l.priority = %(priority)s) as l on l.nth = n %% l.lanes;
+insert into windlass_data.job (tenant_id, id, lane_id, seq, max_attempts, created_at, payload)
+select m.tenant_id, m.id, m.lane_id, m.seq, 5, now(), '{}' from made as m;
+"""
+_READY = """
+insert into windlass_data.ready (lane_id, version, seq, tenant_id, job_id, counted)
+select m.lane_id, 0, m.seq, m.tenant_id, m.id, 0 from made as m order by m.seq
+"""
+_NEXT_WEEK = """
+insert into windlass_data.scheduled (tenant_id, job_id, run_at, lane_id, version, counted)
+select m.tenant_id, m.id, now() + interval '7 days', m.lane_id, 0, 0 from made as m
+"""
+
+
+def grow(db: Database, tenants: tuple[int, int], ready: int, next_week: int) -> None:
+    """Add tenants, each with a lane of urgent jobs too, and jobs for all of them."""
+    conn = db.connection("superuser")
+    values = {"first": FIRST_TENANT, "low": tenants[0], "high": tenants[1]}
+    for statement in _TENANTS.split(";"):
+        conn.execute(statement.encode(), values if "%(" in statement else None)
+    for count, priority, place in ((ready, 0, _READY), (next_week, 9, _NEXT_WEEK)):
+        with conn.transaction():
+            conn.execute("set local enable_nestloop = off")
+            for statement in (_JOBS + place).split(";"):
+                given = {"count": count, "priority": priority}
+                conn.execute(statement.encode(), given if "%(" in statement else None)
+
+
+def pages_of(db: Database, conn: Any) -> dict[str, int]:
+    """Pages that each hot call reads in a session that has made it before; nothing of it is kept."""
+    lanes = db.fetch(
+        "select b.lane_id, b.tenant_id from windlass_data.busy_lane as b order by 1 limit %s",
+        LANES,
+        role="superuser",
+    )
+    named = [row.lane_id for row in lanes]
+    claim = "select * from windlass.claim_jobs(%s, '{default}', null, %s, 30, false, %s, %s, true)"
+    batch = json.dumps([{"kind": "mail", "payload": {}}] * BATCH)
+    found: dict[str, int] = {}
+    scanned: set[str] = set()
+
+    def cost(name: str, query: str, *given: Any) -> None:
+        made = measure(conn, query, *given)
+        scanned.update(made.scanned)
+        found[name] = made.pages
+
+    for _ in range(7):  # beyond the five after which a plan may be kept
+        with conn.transaction(force_rollback=True):
+            conn.execute("set local session authorization windlass_app")
+            jobs = Session(conn, node=uuid4())
+            cost("enqueue", "select * from windlass.enqueue_jobs(%s, %s)", lanes[0].tenant_id, batch)
+            cost("claim from named lanes", claim, jobs.node, BATCH, named, [0] * LANES)
+            rows = jobs.call(claim, jobs.node, BATCH, named, [0] * LANES)
+            assert len(rows) == BATCH
+            tokens, ids = [row.token for row in rows], [row.job_id for row in rows]
+            cost("renew", "select * from windlass.renew_leases(%s)", tokens)
+            half = BATCH // 2
+            cost("complete", "select * from windlass.complete_jobs(%s, %s)", tokens[:half], ids[:half])
+            cost("fail", "select * from windlass.fail_jobs(%s, %s)", tokens[half:], ids[half:])
+            cost("expire nothing", "select * from windlass.expire_leases(100)")
+            survey = "select * from windlass.survey_lanes(%s, '{elsewhere}', null, %s, %s, %s)"
+            cost("survey", survey, jobs.node, named, [0] * LANES, [0] * LANES)
+    assert not scanned, "tables read from end to end"
+    return found
+
+
+def test_a_million_jobs_of_ten_thousand_tenants_change_no_hot_call(db: Database) -> None:
+    keep_statistics_still(db)
+    grow(db, (1, 200), ready=20_000, next_week=1_000)
+    old = db.connect("superuser")
+    few = pages_of(db, old)
+    grow(db, (201, 10_000), ready=1_000_000, next_week=100_000)
+    grown = {"with the plans of before": pages_of(db, old)}
+    db.execute("analyze", role="superuser")
+    grown["with fresh statistics"] = pages_of(db, db.connect("superuser"))
+    report = {
+        f"{name}, {when}": (few[name], pages)
+        for when, found in grown.items()
+        for name, pages in found.items()
+        if pages > 2 * few[name] + 200
+    }
+    assert report == {}, "pages before and after"

@@ -1,0 +1,322 @@
+"""The bench's own arithmetic: what it plans, what it counts as lost, and what it says about results."""
+
+import base64
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from bench.drivers.protocol import Tally, payload_of
+from bench.drivers.windlass import _by_tenant
+from bench.goals import GOALS, reached
+from bench.options import command_line, parse
+from bench.peers.catalog import PEERS
+from bench.probe import Costs, cpu_seconds, resident_bytes
+from bench.report.parts import PARTS
+from bench.report.pictures import PICTURES
+from bench.report.render import _MARKED, DOCUMENT, fill, render
+from bench.results import Measurement, Results, load, merge, save
+from bench.runner import make_plan
+from bench.server import _with
+from bench.stats import quantile, summarize
+from bench.systems.own import floors, windlass
+from bench.thresholds import QUICK, QUICK_WORKLOADS, judge, needs_floor
+from bench.trial import JobsLost, Trial, WorkerReport
+from bench.workloads.held import _rate
+from bench.workloads.registry import WORKLOADS, choose
+
+ROOT = Path(__file__).parents[2]
+
+
+def measured(workload: str, system: str, rep: int = 0, **figures: float) -> Measurement:
+    return Measurement(workload, system, rep, 1.0, figures, Costs(10.0, 20.0, 300.0))
+
+
+def results_of(*measurements: Measurement) -> Results:
+    names = dict.fromkeys(one.system for one in measurements)
+    environment = {
+        "at": "2030-01-31T09:00:00+00:00",
+        "cpu": "Some CPU",
+        "cores": 2,
+        "memory_gib": 24.0,
+        "system": "Linux",
+        "python": "3.11",
+        "node": None,
+        "postgresql": "18.1",
+        "server": "embedded",
+        "settings": {"fsync": "on"},
+        "file_system": "ext4",
+        "fsync_us": 140,
+        "load_before": 0.1,
+        "revision": "abc",
+    }
+    systems = [{"name": name, "version": "1", "settings": "as it comes"} for name in names]
+    options = {"reps": 1, "scale": 1.0, "seed": 1, "history": 10}
+    absent = [{"name": "celery", "reason": "redis-server is not installed"}]
+    return Results("./run bench", environment, options, systems, absent, measurements)
+
+
+def test_each_repetition_has_every_pair_and_an_order_of_its_own() -> None:
+    workloads = choose(["W2", "W3", "tenants-1000"], everything=False)
+    plan = make_plan(workloads, [windlass(), *floors()], reps=6, seed=1)
+    pairs = Counter((workload.name, system.name) for _, workload, system in plan)
+    assert pairs == {
+        ("W2", "windlass"): 6,
+        ("W2", "floor"): 6,
+        ("W3", "windlass"): 6,
+        ("W3", "floor"): 6,
+        ("W3", "floor-cursor"): 6,
+        ("tenants-1000", "windlass"): 6,
+    }
+    assert [rep for rep, _, _ in plan] == sorted(rep for rep, _, _ in plan)
+    orders = {
+        tuple(system.name for at, workload, system in plan if at == rep and workload.name == "W3")
+        for rep in range(6)
+    }
+    assert len(orders) > 1
+    assert make_plan(workloads, [windlass()], 2, seed=5) == make_plan(workloads, [windlass()], 2, seed=5)
+
+
+def test_workloads_are_chosen_by_name_or_as_the_core() -> None:
+    assert [workload.name for workload in choose(["w6", "W1"], everything=False)] == ["W1", "W6"]
+    core = [workload.name for workload in choose(None, everything=False)]
+    assert core == ["W1", "W2", "clients", "W3", "W3b", "W5", "W4", "W6", "W6c"]
+    assert len(choose(None, everything=True)) == len(WORKLOADS)
+    with pytest.raises(SystemExit, match="no workload 'w9'"):
+        choose(["W9"], everything=False)
+
+
+def test_every_workload_can_be_run_by_windlass() -> None:
+    assert [name for name, workload in WORKLOADS.items() if not workload.needs <= windlass().can] == []
+
+
+def test_the_tally_tells_which_handlers_ran() -> None:
+    tally = Tally(4, starts=True)
+    for number in (1, 3, 9, 3):
+        tally.ran(number)
+    report = WorkerReport.read(tally.report())
+    assert report.handled == 4
+    assert [number for number, mark in enumerate(report.seen) if mark] == [1, 3, 9]
+    assert sorted(report.starts) == [1, 3, 9]
+    assert report.first <= report.starts[1] <= report.starts[9]
+    assert tally.has(3)
+    assert not tally.has(2)
+    assert 80 <= len(str(payload_of(123_456))) <= 140
+
+
+def report_on(*numbers: int) -> WorkerReport:
+    seen = bytes(number in numbers for number in range(max(numbers) + 1))
+    said = {"handled": len(numbers), "first": 1, "starts": None, "seen": base64.b64encode(seen).decode()}
+    return WorkerReport.read(said)
+
+
+async def balance(*reports: WorkerReport, left: int = 0, done: int = 4, kept: int = 0) -> None:
+    async def fetchval(query: str) -> int:
+        return done if "attempt" in query else left
+
+    nothing: Any = None
+    trial = Trial(
+        nothing, windlass(), nothing, 1.0, 1, lambda text: None, {}, SimpleNamespace(fetchval=fetchval)
+    )
+    await trial.balance(reports, 4, kept=kept)
+
+
+async def test_a_run_that_balances_passes() -> None:
+    await balance(report_on(0, 1, 2, 3))
+    await balance(report_on(0, 3), report_on(1, 2), done=9, kept=5)
+
+
+@pytest.mark.parametrize(
+    ("reports", "left", "done", "why"),
+    [
+        ([report_on(0, 1, 3)], 0, 4, "1 of 4 jobs never reached a handler"),
+        ([report_on(0, 1), report_on(1, 3)], 0, 4, "1 of 4 jobs never reached"),
+        ([report_on(0, 1, 2, 3)], 2, 4, "not finished"),
+        ([report_on(0, 1, 2, 3)], 0, 3, "records 3 succeeded jobs, not 4"),
+        ([report_on(0, 1, 2, 3)], 0, 5, "records 5 succeeded jobs, not 4"),
+    ],
+)
+async def test_a_run_that_loses_a_job_counts_for_nothing(
+    reports: list[WorkerReport], left: int, done: int, why: str
+) -> None:
+    with pytest.raises(JobsLost, match=why):
+        await balance(*reports, left=left, done=done)
+
+
+def test_medians_and_spread() -> None:
+    spread = summarize([10.0, 30.0, 20.0])
+    assert (spread.median, spread.low, spread.high, spread.runs) == (20.0, 10.0, 30.0, 3)
+    assert spread.half_range == pytest.approx(0.5)
+    assert quantile([1.0, 2.0, 3.0, 4.0], 0.5) == 2.5
+    assert quantile([5.0], 0.99) == 5.0
+    with pytest.raises(ValueError, match="nothing"):
+        quantile([], 0.5)
+
+
+def test_a_rate_is_taken_between_the_counts_nearest_to_two_moments() -> None:
+    counts = [(0.0, 0), (1.0, 100), (2.0, 300), (3.0, 600)]
+    assert _rate(counts, 1.0, 3.0) == 250
+    assert _rate(counts, 2.9, 3.1) == 0
+
+
+def test_a_ratio_is_formed_within_a_repetition() -> None:
+    results = results_of(
+        measured("W3", "windlass", 0, rate=50.0),
+        measured("W3", "windlass", 1, rate=10.0),
+        measured("W3", "floor", 0, rate=100.0),
+        measured("W3", "floor", 1, rate=20.0),
+        Measurement("W3", "floor", 2, 1.0, error="JobsLost: one"),
+    )
+    spread = results.ratio("rate", ("W3", "windlass"), ("W3", "floor"))
+    assert spread is not None
+    assert (spread.low, spread.high, spread.runs) == (0.5, 0.5, 2)
+    assert results.ratio("rate", ("W3", "windlass"), ("W3", "nobody")) is None
+    assert [one.error for one in results.failures()] == ["JobsLost: one"]
+
+
+def good_enough(factor: float = 1.0) -> Results:
+    figures = {"rate": 100.0, "p50": 1.0, "ratio": 0.9}
+    own = [measured(name, "windlass", 0, **figures) for name in QUICK_WORKLOADS]
+    own[2] = measured("W3", "windlass", rate=100.0 * factor)
+    return results_of(*own, *(measured(name, "floor", 0, **figures) for name in QUICK_WORKLOADS))
+
+
+def test_the_quick_lane_fails_below_a_threshold_and_where_nothing_was_measured() -> None:
+    assert all(verdict.passed for verdict in judge(good_enough()))
+    slow = judge(good_enough(factor=0.01))
+    assert [verdict.threshold.workload for verdict in slow if not verdict.passed] == ["W3"]
+    assert not any(verdict.passed for verdict in judge(results_of(measured("W5", "windlass", rate=1.0))))
+    assert {threshold.workload for threshold in QUICK} <= set(QUICK_WORKLOADS)
+    assert [name for name in QUICK_WORKLOADS if needs_floor(name)] == ["W1", "W2", "W3", "W4"]
+
+
+def test_goals_say_what_was_missed_and_against_whom() -> None:
+    results = results_of(
+        measured("W1", "windlass", rate=90.0),
+        measured("W1", "floor", rate=200.0),
+        measured("W1", "pgqueuer", rate=100.0),
+        measured("W1", "pg-boss", rate=50.0),
+    )
+    goal = next(goal for goal in GOALS if goal.what == "single enqueue, against the best peer")
+    found = reached(results, goal)
+    assert found is not None
+    spread, against, enough = found
+    assert (spread.median, against, enough) == (0.9, "pgqueuer", False)
+    assert {goal.workload for goal in GOALS} <= set(WORKLOADS)
+
+
+def whole_results() -> Results:
+    held = {"ratio": 0.9, "first": 10.0, "last": 9.0, "mean": 9.5, "dead_rows": 7.0}
+    curve = [[0.0, 10.0], [1.0, 9.0]]
+    return results_of(
+        *(
+            measured(name, system, rate=100.0)
+            for name in ("W1", "W2", "W3")
+            for system in ("windlass", "floor")
+        ),
+        measured("W4", "windlass", p50=1.0, p99=2.0, max=3.0),
+        measured("W3", "pgqueuer <&>", rate=10.0),
+        Measurement("W6", "windlass", 0, 90.0, held, None, curve),
+        Measurement("W6c", "windlass", 0, 90.0, held, None, curve),
+        measured("idle", "windlass", per_worker=1.0, workers=100.0),
+        measured("feature-plain", "windlass", rate=100.0),
+        measured("feature-thread", "windlass", rate=40.0),
+        Measurement("W3", "floor", 1, 1.0, error="JobsLost: 3 | of 4"),
+    )
+
+
+def test_results_survive_their_file(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    save(whole_results(), path)
+    again = load(path)
+    assert again.figure("W3", "windlass", "rate") == whole_results().figure("W3", "windlass", "rate")
+    assert again.cost("W3", "windlass", "wal_bytes") == summarize([300.0])
+    both = merge([again, again])
+    assert [one.rep for one in both.of("W2", "floor")] == [0, 2]
+    path.write_text('{"format": 99}')
+    with pytest.raises(SystemExit, match="not a file of results"):
+        load(path)
+
+
+def test_rendering_writes_the_marked_places_and_nothing_else(tmp_path: Path) -> None:
+    document = tmp_path / "performance.md"
+    document.write_text(DOCUMENT.read_text())
+    written = render(whole_results(), document, tmp_path / "images")
+    assert {path.name for path in written} == {"performance.md", *PICTURES}
+    text = document.read_text()
+    assert _MARKED.sub("", text) == _MARKED.sub("", DOCUMENT.read_text())
+    assert "| windlass | 100 |" in text
+    assert "3 \\| of 4" in text
+    assert "| a handler that is not a coroutine | 40.0 | 0.40 |" in text
+    assert "Absent: celery, because redis-server is not installed." in text
+    assert "![jobs per second, by workload and system](images/throughput.svg)" in text
+    assert fill(text, whole_results(), list(PICTURES)) == text
+
+
+def test_the_document_has_a_place_for_every_part() -> None:
+    assert sorted(match[2] for match in _MARKED.finditer(DOCUMENT.read_text())) == sorted(PARTS)
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_pictures_are_well_formed_and_name_every_system(name: str) -> None:
+    drawn = PICTURES[name](whole_results())
+    assert drawn is not None
+    words = [element.text for element in ET.fromstring(drawn).iter() if element.text]
+    assert "windlass" in words
+    if name == "throughput.svg":
+        assert "pgqueuer <&>" in words
+    assert PICTURES[name](results_of(measured("memory", "windlass", growth=1.0))) is None
+
+
+def test_jobs_are_shared_out_evenly_among_tenants() -> None:
+    parts = list(_by_tenant(range(10, 20), ["a", "b", "c"]))
+    assert parts == [("a", range(10, 14)), ("b", range(14, 17)), ("c", range(17, 20))]
+    assert list(_by_tenant(range(2), ["a", "b", "c"])) == [("a", range(1)), ("b", range(1, 2))]
+    assert list(_by_tenant(range(2), None)) == [(None, range(2))]
+
+
+def test_options_of_the_quick_lane_are_small() -> None:
+    quick, whole = parse(["--quick"]), parse([])
+    assert (quick.reps, whole.reps) == (1, 3)
+    assert quick.scale < whole.scale == 1.0
+    assert parse(["--quick", "--reps", "2", "--scale", "0.5"]).reps == 2
+    with pytest.raises(SystemExit):
+        parse(["--scale", "0"])
+
+
+def test_the_recorded_command_tells_nothing_of_the_machine() -> None:
+    said = ["--peers", "--json", "/home/me/out.json", "--database-url", "postgresql://u:secret@h/x"]
+    assert command_line([*said, "--cache-dir=/home/me", "--reps", "5"]) == (
+        "./run bench --peers --json out.json --reps 5"
+    )
+
+
+def test_another_database_and_login_are_put_into_a_url() -> None:
+    url = "postgresql://admin:secret@db.example.org:5433/postgres?sslmode=require"
+    assert _with(url, database="bench_1") == (
+        "postgresql://admin:secret@db.example.org:5433/bench_1?sslmode=require"
+    )
+    assert _with(url, user="app", password="p@ss").startswith("postgresql://app:p%40ss@db.example.org:5433/")
+    assert _with("postgresql:///postgres?host=/run", database="b") == "postgresql:///b?host=/run"
+
+
+def test_costs_are_read_from_the_operating_system() -> None:
+    own = cpu_seconds(1)
+    assert own is None or own >= 0
+    assert cpu_seconds(2**30) is None
+    assert resident_bytes(2**30) is None
+
+
+def test_every_peer_has_its_driver_here() -> None:
+    for peer in PEERS.values():
+        path = peer.driver if peer.source == "npm" else f"{peer.driver.rpartition('.')[2]}.py"
+        assert (ROOT / "bench" / "peers" / path).is_file(), peer.name
+        assert peer.settings
+
+
+def test_modules_of_the_bench_stay_readable_in_one_sitting() -> None:
+    lengths = {path.name: len(path.read_text().splitlines()) for path in (ROOT / "bench").rglob("*.py")}
+    assert {name: length for name, length in lengths.items() if length > 300} == {}
