@@ -10,7 +10,7 @@ from bench.options import command_line, parse
 from bench.peers.catalog import PEERS
 from bench.peers.install import Absent, install
 from bench.report.table import print_list, print_results, print_verdicts
-from bench.results import Results, load, merge, save
+from bench.results import Measurement, Results, load, merge, save
 from bench.runner import make_plan, run_all
 from bench.server import open_server
 from bench.systems.own import floors, windlass
@@ -35,8 +35,6 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     systems, absent = _systems(options)
     results = asyncio.run(_measure(options, systems, absent, command_line(arguments)))
-    if options.json:
-        save(results, options.json)
     print_results(results)
     failed = bool(results.failures())
     if options.quick:
@@ -75,17 +73,26 @@ async def _measure(options: Namespace, systems: list[System], absent: list[Absen
         plan = [step for step in plan if step[2].name == "windlass" or needs_floor(step[1].name)]
     async with open_server(options.database_url, options.data_dir) as server:
         environment = await describe(server)
-        measurements = await run_all(
-            server, plan, scale=options.scale, seed=options.seed, options={"history": options.history}
+
+        def results(measurements: list[Measurement]) -> Results:
+            return Results(
+                command,
+                environment,
+                {name: getattr(options, name) for name in ("reps", "scale", "seed", "history")},
+                [{"name": one.name, "version": one.version, "settings": one.settings} for one in systems],
+                [{"name": one.name, "reason": one.reason} for one in absent],
+                measurements,
+            )
+
+        def keep(measurements: list[Measurement]) -> None:
+            if options.json:
+                save(results(measurements), options.json)
+
+        history = {"history": options.history}
+        found = await run_all(
+            server, plan, scale=options.scale, seed=options.seed, options=history, keep=keep
         )
-    return Results(
-        command,
-        environment,
-        {"reps": options.reps, "scale": options.scale, "seed": options.seed, "history": options.history},
-        [{"name": one.name, "version": one.version, "settings": one.settings} for one in systems],
-        [{"name": one.name, "reason": one.reason} for one in absent],
-        measurements,
-    )
+        return results(found)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bench.progress import Progress
@@ -30,10 +30,17 @@ def make_plan(workloads: Sequence[Workload], systems: Sequence[System], reps: in
 
 
 async def run_all(
-    server: MeasuredServer, plan: Plan, *, scale: float, seed: int, options: Mapping[str, Any]
+    server: MeasuredServer,
+    plan: Plan,
+    *,
+    scale: float,
+    seed: int,
+    options: Mapping[str, Any],
+    keep: Callable[[list[Measurement]], None],
 ) -> list[Measurement]:
+    """All measurements; `keep` is given those so far after each, since a run may take hours."""
     progress = Progress(len(plan))
-    measurements = []
+    measurements: list[Measurement] = []
     for rep, workload, system in plan:
         progress.step(f"{workload.name} {system.name}")
         one = await measure(
@@ -41,6 +48,7 @@ async def run_all(
         )
         progress.done(_in_words(workload, one))
         measurements.append(one)
+        keep(measurements)
     return measurements
 
 

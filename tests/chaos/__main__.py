@@ -4,6 +4,7 @@ import argparse
 import logging
 import random
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -70,6 +71,8 @@ def make_plan(asked: argparse.Namespace) -> Plan:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     asked = parser().parse_args(arguments)
+    for number in (signal.SIGTERM, signal.SIGINT):  # servers, mounts and namespaces must not stay behind
+        signal.signal(number, lambda *_: sys.exit(130))
     directory = asked.report or Path(tempfile.mkdtemp(prefix="windlass-chaos-"))
     directory.mkdir(parents=True, exist_ok=True)
     logging.basicConfig(filename=directory / "harness.log", force=True)

@@ -116,7 +116,8 @@ async def test_a_payload_is_checked_again_when_it_runs(crew: Crew) -> None:
         await worker.idle()
     job = crew.job(job_id)
     assert job.state == "dead"
-    assert job.error["type"] == "windlass.errors.InvalidInput"
+    assert job.error["type"] == "InvalidPayload"
+    assert "traceback" not in job.error, "nothing of it happened in anybody's code"
     assert "count must be a whole number" in job.error["message"]
     assert "many" not in job.error["message"], "a payload's values stay out of messages"
 

@@ -28,6 +28,7 @@ _SURVEY_SECONDS = 0.05
 _SURVEY_SHARE = 0.05
 """The part of the time that surveys may take."""
 _DESCRIBE_SECONDS = 2.0
+_TRUSTED_SECONDS = 60.0
 _ALL_SECONDS = 30.0
 """After this time everything is looked at again, whatever is known: should a clock have gone backwards."""
 
@@ -77,6 +78,7 @@ class Claims:
         lease_seconds: float,
         poll_seconds: float,
         durable: bool,
+        pooled: bool,
         demand: Callable[[], int],
         admit: Callable[[list[ClaimedJob], float], None],
         shed: Callable[[], None],
@@ -89,7 +91,10 @@ class Claims:
         self._kinds = kinds
         self._lease_seconds = lease_seconds
         self._poll_seconds = poll_seconds
-        self._durable = durable
+        # A pooler hides a crash or a failover, after which rows may be back that were seen to be gone.
+        self._durable = durable or pooled
+        self._trusted_seconds = _TRUSTED_SECONDS if pooled else math.inf
+        self._trusted_until = elapsed_clock() + self._trusted_seconds
         self._demand = demand
         self._admit = admit
         self._shed = shed
@@ -146,6 +151,7 @@ class Claims:
             self._dry = True  # a notice that comes while the claim is under way takes this back
             if (self._full or self._turns.in_doubt) and elapsed_clock() >= self._survey_at:
                 await self._survey()
+            self._doubt_old_knowledge()
             plan = self._turns.plan(want, all_lanes=self._look_at_all)
             got = await self._claim(plan)
             if got != 0:
@@ -161,6 +167,11 @@ class Claims:
                 await self._rest()
         async with self._answered:
             self._answered.notify_all()
+
+    def _doubt_old_knowledge(self) -> None:
+        now = elapsed_clock()
+        if now >= self._trusted_until:
+            self._turns, self._trusted_until = Turns(), now + self._trusted_seconds
 
     async def _claim(self, plan: Plan) -> int | None:
         self.asked += 1

@@ -24,12 +24,19 @@ from windlass.model import Cancel, RetryAfter, Skip, Snooze
 from windlass.model.faults import fault_in_words
 from windlass.worker.context import JobContext
 
-__all__ = ["PayloadShape", "bare_function", "result_adapter"]
+__all__ = ["InvalidPayload", "PayloadShape", "bare_function", "result_adapter"]
 
 _DECISIONS = (Snooze, RetryAfter, Cancel, Skip)
 _SHOWN_FAULTS = 5
 _PLACED = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 _NAMED = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+
+
+class InvalidPayload(InvalidInput):
+    """A stored payload that does not fit its handler.
+
+    Retried as any failure is: while a new release is rolled out, another node may well be able to read it.
+    """
 
 
 class PayloadShape:
@@ -129,7 +136,8 @@ class PayloadShape:
         try:
             return self._adapter.validate_python(json.loads(payload))
         except ValidationError:
-            raise self._refusal(refused) from None
+            refusal = self._refusal(refused)
+            raise InvalidPayload(refusal.message, **refusal.details) from None
 
     def _refusal(self, error: ValidationError) -> InvalidInput:
         faults = error.errors(include_url=False, include_input=False)

@@ -20,6 +20,7 @@ from windlass.model import (
 )
 from windlass.model.retry import MAX_DELAY_SECONDS
 from windlass.worker.context import StopReason
+from windlass.worker.payload import InvalidPayload
 from windlass.worker.result import encode_result
 
 __all__ = [
@@ -94,6 +95,8 @@ def word_for_value(job: ClaimedJob, value: Any, limits: Limits, now: Now) -> Wor
 
 def word_for_error(job: ClaimedJob, error: BaseException, limits: Limits) -> Word:
     """What an exception says: this attempt has failed."""
+    if isinstance(error, InvalidPayload):  # nobody's code has run: a traceback would only show ours
+        return Word(job, "fail", error=_error("InvalidPayload", str(error)), exception=error)
     return Word(job, "fail", error=_json(describe_exception(error, limits.error_bytes)), exception=error)
 
 

@@ -5,7 +5,6 @@ import os
 import socket
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Self
 from uuid import UUID
 
@@ -24,6 +23,7 @@ from windlass.worker.leases import Leases
 from windlass.worker.outage import Outage
 from windlass.worker.patience import unless, within
 from windlass.worker.registry import Registry
+from windlass.worker.release import release
 from windlass.worker.reporter import Reporter
 from windlass.worker.signals import Signals
 from windlass.worker.upkeep import Upkeep
@@ -199,6 +199,7 @@ class Worker:
             poll_seconds=self._poll_seconds,
             # Who is given the lease version may fence by it: it must not be given out twice.
             durable=any(definition.wants_context for definition in self._registry),
+            pooled=self._pooler != "none",
             demand=flow.demand,
             admit=flow.admit,
             shed=flow.shed,
@@ -212,7 +213,7 @@ class Worker:
             self.node_name,
             host=socket.gethostname(),
             pid=os.getpid(),
-            version=_package_version(),
+            version=release(),
             queues=self.queues,
             kinds=self._registry.kinds(),
             concurrency=self.concurrency,
@@ -291,10 +292,3 @@ class Worker:
             self._flow.attempts.close()
             self._signals.worker("worker.stopped", unreported=self._flow.reporter.backlog, stuck=self.stuck)
             self._stopped.set()
-
-
-def _package_version() -> str:
-    try:
-        return version("windlass-jobs")
-    except PackageNotFoundError:
-        return "unknown"

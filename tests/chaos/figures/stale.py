@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
@@ -13,7 +14,6 @@ from tests.chaos.figures.table import Figure, Setting
 from tests.chaos.postgres import Postgres
 from tests.chaos.site import Site
 from windlass.errors import LeaseLost
-from windlass.model import ClaimedJob
 from windlass.worker.context import JobContext
 
 __all__ = ["stale"]
@@ -79,9 +79,7 @@ def _child(connection: Connection, old: Stale) -> bool:
 
 def _finish(connection: Connection, old: Stale) -> bool:
     """By the library, as a handler says it in its own transaction."""
-    blank: dict[str, Any] = dict.fromkeys(ClaimedJob._fields)
-    known = {"id": old.job_id, "tenant_id": old.tenant_id, "token": old.token, "version": old.version}
-    job = ClaimedJob(**{**blank, **{name: value for name, value in known.items() if name in blank}})
+    job: Any = SimpleNamespace(id=old.job_id, tenant_id=old.tenant_id, token=old.token, version=old.version)
     try:
         with connection.transaction():
             JobContext(job, "late").finish_sync(connection, {"late": True})

@@ -2,7 +2,9 @@
 -- (lease_lost, no job named), tokens to ask for again soon (busy) and running jobs that somebody asked to cancel
 -- (cancel_requested).
 --
--- Waits for nobody: a lease on which a report is under way is busy, and is not expired meanwhile.
+-- Waits for nobody: a lease on which a report is under way is busy, and is not expired meanwhile.  The server does wait,
+-- skip locked or not, where an update of the row commits at that very moment and its next version is locked: hence the
+-- order, which is that of everybody.
 -- definer: engine
 -- grant: worker
 create function windlass.renew_leases(p_tokens uuid[], p_lease_seconds double precision default 30)
@@ -27,6 +29,7 @@ begin
     where l.id = any (array(
       select l.id from windlass_data.lease as l
       where l.id = any (p_tokens) and (v_bound is null or l.tenant_id = v_bound)
+      order by l.id
       for no key update skip locked))
     returning l.id
   )
