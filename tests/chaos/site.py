@@ -49,12 +49,10 @@ class Slot:
             self.worker = self._launch()
 
     def retire(self) -> None:
-        """Stop it as one should."""
+        """Ask it to stop, as one should; that takes as long as its handlers do."""
         if self.worker.running:
             self.worker.send(signal.SIGCONT)
             self.worker.send(signal.SIGTERM)
-            self.worker.wait()
-        self.close()
 
     def close(self) -> None:
         self.worker.end()
@@ -86,6 +84,7 @@ class Site:
         self._provider = find_provider(major)
         self._settings = settings
         self.slots: list[Slot] = []
+        self._leaving: list[Slot] = []
         self.tenants: list[UUID] = []
         self._open = ExitStack()
 
@@ -188,7 +187,9 @@ class Site:
         return slot
 
     def close_slot(self, slot: Slot) -> None:
+        """Its worker is asked to leave; nobody waits for that."""
         self.slots.remove(slot)
+        self._leaving.append(slot)
         slot.retire()
 
     def start_workers(self) -> None:
@@ -200,17 +201,25 @@ class Site:
             slot.worker.ready()
 
     def replenish(self) -> None:
+        """Replace whoever has died, and see off whoever has left."""
         for slot in self.slots:
             slot.replenish()
+        for slot in [slot for slot in self._leaving if not slot.worker.running]:
+            self._leaving.remove(slot)
+            slot.close()
 
     def end_workers(self) -> None:
-        for slot in self.slots:
+        for slot in [*self.slots, *self._leaving]:
             slot.close()
         self.slots.clear()
+        self._leaving.clear()
 
     def stop_workers(self) -> None:
         while self.slots:
             self.close_slot(self.slots[-1])
+        for slot in self._leaving:
+            slot.worker.wait()
+        self.end_workers()
 
     def note(self, what: str, **facts: Any) -> None:
         append(self.directory / "events", what=what, **facts)

@@ -1,5 +1,6 @@
 """What handlers return and raise, however strange: kept exactly, or the attempt fails and says why."""
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,12 @@ from windlass.client import SyncClient
 
 TEXTS = storable_texts()
 ANY_TEXT = [*TEXTS, *UNSTORABLE.values(), "x" * 10_000_000, "\x00" * 100_000, '"\\' * 100_000]
+
+
+@pytest.fixture(autouse=True)
+def no_log(caplog: pytest.LogCaptureFixture) -> None:
+    """What is logged here is text that cannot be sent from one test process to another."""
+    caplog.set_level(logging.CRITICAL + 1, logger="windlass")
 
 
 class Sly(Exception):

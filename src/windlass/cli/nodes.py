@@ -7,7 +7,7 @@ import typer
 from windlass.cli.options import AsJson, DatabaseUrl, Reason
 from windlass.cli.output import Column, print_json, print_table, say
 from windlass.cli.session import open_client
-from windlass.cli.text import moment
+from windlass.cli.text import stamp
 from windlass.cli.tree import listing_group
 from windlass.model import Node
 
@@ -39,9 +39,10 @@ def list_nodes(
         Column("ROLE", _role),
         Column("RUNNING", lambda node: f"{node.running}/{node.concurrency}", right=True),
         Column("QUEUES", lambda node: ",".join(node.queues)),
+        Column("KINDS", lambda node: ",".join(node.kinds)),
         Column("HOST", lambda node: f"{node.host}:{node.pid}"),
         Column("VERSION", lambda node: node.version),
-        Column("HEARTBEAT", lambda node: moment(node.heartbeat_at)),
+        Column("HEARTBEAT", lambda node: stamp(node.heartbeat_at)),
     ]
     print_table(
         columns, nodes, empty="no nodes: start one with `windlass worker MODULE:APP` or `windlass up`"

@@ -11,7 +11,7 @@ from windlass import NewJob
 
 __all__ = ["rates"]
 
-NAP = 0.4
+NAP = 1.0
 WORKERS, SLOTS = 3, 8
 
 
@@ -44,7 +44,7 @@ SCENES: dict[str, tuple[str, Callable[[Fault, float], None]]] = {
 
 
 def rates(setting: Setting) -> list[Figure]:
-    """More jobs of 0.4 s than can be done: the slots, not the machine, set the pace."""
+    """More jobs of a second than can be done: the slots, not the machine, set the pace."""
     window = max(4.0, 15.0 * setting.scale)
     seen = []
     for name, (fault, scene) in SCENES.items():

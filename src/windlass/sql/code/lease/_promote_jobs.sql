@@ -13,6 +13,7 @@ as $$
 declare
   v_now timestamptz := windlass_data.clock();
   v_from timestamptz := coalesce(p_from, '-infinity');
+  v_bound uuid := windlass_data.bound_tenant();  -- such a session touches no other tenant's jobs
   v_due integer;
   v_lanes integer[];
   v_share integer;
@@ -20,7 +21,8 @@ begin
   select array_agg(distinct d.lane_id), count(*) into v_lanes, v_due
   from (
     select s.lane_id from windlass_data.scheduled as s
-    where s.run_at <= v_now and s.run_at >= v_from order by s.run_at limit p_limit) as d;
+    where s.run_at <= v_now and s.run_at >= v_from and (v_bound is null or s.tenant_id = v_bound)
+    order by s.run_at limit p_limit) as d;
   if v_lanes is null then
     return;
   elsif v_due = p_limit then
@@ -39,7 +41,7 @@ begin
         where j.tenant_id = s.tenant_id and j.id = s.job_id
         for no key update skip locked
       ) as j
-      where s.lane_id = l.id and s.run_at <= v_now and s.run_at >= v_from
+      where s.lane_id = l.id and s.run_at <= v_now and s.run_at >= v_from and (v_bound is null or s.tenant_id = v_bound)
       order by s.run_at
       limit v_share
       for update of s skip locked

@@ -12,6 +12,7 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 as $$
 declare
+  v_bound uuid := windlass_data.bound_tenant();
   v_lanes integer[];
   v_retired integer;
   v_double integer;
@@ -23,6 +24,7 @@ begin
   v_lanes := array(
     select distinct b.lane_id from windlass_data.busy_lane as b
     where not exists (select from windlass_data.ready as r where r.lane_id = b.lane_id)
+      and (v_bound is null or b.tenant_id = v_bound)
     limit p_limit);
   v_lanes := array(
     select l from unnest(v_lanes) as l
@@ -36,7 +38,7 @@ begin
   get diagnostics v_retired = row_count;
   delete from windlass_data.busy_lane as b
   using windlass_data.busy_lane as o
-  where o.lane_id = b.lane_id and o.ctid < b.ctid;
+  where o.lane_id = b.lane_id and o.ctid < b.ctid and (v_bound is null or b.tenant_id = v_bound);
   get diagnostics v_double = row_count;
   return v_retired + v_double;
 end
