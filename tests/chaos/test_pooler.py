@@ -3,23 +3,18 @@
 Two server sessions for everybody: whatever was kept in a session would soon be met by somebody else.
 """
 
-import os
-import pwd
 import shutil
 import signal
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
+from tests.chaos.faults.pooler import PROGRAM, start_pgbouncer
 from tests.chaos.fleet import Fleet, eventually, fleet
 from tests.support import Database
-
-PROGRAM = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="pgbouncer is not installed")
 
@@ -27,41 +22,15 @@ pytestmark = pytest.mark.skipif(PROGRAM is None, reason="pgbouncer is not instal
 @pytest.fixture
 def pooled_url(db: Database) -> Iterator[str]:
     """The application's URL through PgBouncer in transaction mode."""
-    assert PROGRAM is not None
     target = conninfo_to_dict(db.url())
-    owner = Path(str(target["host"])).stat().st_uid
     directory = Path(tempfile.mkdtemp(prefix="windlass-pooler-"))
-    config = directory / "pgbouncer.ini"
-    config.write_text(
-        f"[databases]\n* = host={target['host']} port={target['port']}\n"
-        f"[pgbouncer]\nlisten_addr =\nlisten_port = 6432\nunix_socket_dir = {directory}\n"
-        f"auth_type = trust\nauth_file = {directory}/users\npool_mode = transaction\n"
-        "default_pool_size = 2\nmax_client_conn = 100\nignore_startup_parameters = extra_float_digits\n"
-    )
-    (directory / "users").write_text('"windlass_app" ""\n')
-    command = [PROGRAM, str(config)]
-    if os.geteuid() == 0:  # it refuses to be root, and the socket belongs to the server's account
-        for path in (directory, config, directory / "users"):
-            os.chown(path, owner, -1)
-        command[1:1] = ["-u", pwd.getpwuid(owner).pw_name]
-    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-    url = f"postgresql://windlass_app@/{target['dbname']}?host={directory}&port=6432"
+    process = start_pgbouncer(directory, Path(str(target["host"])), upstream_port=int(str(target["port"])))
     try:
-        eventually(lambda: process.poll() is not None or _answers(url), "the pooler answers")
-        assert process.poll() is None
-        yield url
+        yield f"postgresql://windlass_app@/{target['dbname']}?host={directory}&port=6432"
     finally:
         process.terminate()
         process.wait()
         shutil.rmtree(directory)
-
-
-def _answers(url: str) -> bool:
-    try:
-        with psycopg.connect(url, prepare_threshold=None) as connection:
-            return connection.execute("select 1").fetchone() == (1,)
-    except psycopg.OperationalError:
-        return False
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.chaos.test_pooler import PROGRAM, pooled_url
+from tests.chaos.faults.pooler import PROGRAM
+from tests.chaos.test_pooler import pooled_url
 from tests.integration.command import Answer, Command
 from tests.support import Clock, Database
 from windlass.cli.doctor.standing import check_standing

@@ -1,6 +1,6 @@
 """An operation says what it needs, one effect at a time: here nothing is carried out."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from typing import Any
 from uuid import UUID
 
@@ -121,7 +121,7 @@ class Answers:
             raise answer
         return answer
 
-    def run_together(self, calls: tuple[Call[Any], ...]) -> list[Any]:
+    def run_together(self, calls: Iterable[Call[Any]]) -> list[Any]:
         return [self.run(call) for call in calls]
 
 
@@ -132,7 +132,7 @@ class AsyncAnswers:
     async def run(self, call: Call[Any]) -> Any:
         return self._answers.run(call)
 
-    async def run_together(self, calls: tuple[Call[Any], ...]) -> list[Any]:
+    async def run_together(self, calls: Iterable[Call[Any]]) -> list[Any]:
         return self._answers.run_together(calls)
 
 

@@ -21,8 +21,8 @@ pytestmark = [pytest.mark.every_version, pytest.mark.timeout(300)]
 
 PAIRS = [(situation, first) for situation, verbs in MEET.items() for first in verbs]
 
-# Who looks without waiting for an uncommitted word, and is told what was true before it: a cancel does not wait
-# for a success, and a producer does not wait to learn that the holder of its key is ending.
+# Who looks without waiting for an uncommitted word, and is told what was true before it: a cancel does not
+# wait for a success, and a producer does not wait to learn that the holder of its key is ending.
 OVERTAKES = {
     "cancel": {"complete", "finish"},
     "enqueue": {"complete", "finish", "fail", "expire", "claim", "cancel"},
@@ -76,6 +76,14 @@ def test_who_speaks_in_the_middle_of_another(db: Database, stage: Stage, situati
             if got not in stage.orders(situation, first, second, stop):
                 orders = explain(got, *stage.orders(situation, first, second, stop))
                 pytest.fail(f"{situation}: {first} stopped at {stop}, {second}: {orders}")
+
+
+@pytest.mark.parametrize("second", ["enqueue", "redrive"])
+def test_a_key_is_not_taken_from_a_job_that_is_being_revived(stage: Stage, second: str) -> None:
+    """Both come to the key at once, each having seen that its holder is dead."""
+    first = "redrive" if second == "enqueue" else "enqueue"
+    got = stage.at("the key", "dead", first, second)
+    assert got in list(stage.orders("dead", first, second))
 
 
 def test_a_snapshot_from_before_a_redrive_cannot_take_its_key(db: Database) -> None:

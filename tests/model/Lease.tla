@@ -119,7 +119,7 @@ Complete(t, S) ==
 \* A success in the handler's own transaction: the lease row stays as it is until somebody settles it.
 Finish(t, j) ==
   LET H == Heard(t, {j})
-  IN /\ t \notin crashed /\ H # {}
+  IN /\ t \notin crashed /\ j \in JobsOf(grants[t]) /\ H # {}
      /\ attempts' = attempts \cup {[job |-> g.job, version |-> g.version, outcome |-> "succeeded",
                                     ends |-> "succeeded", said |-> t] : g \in H}
      /\ UNCHANGED <<known, ready, scheduled, grants, lease, ended, requests, asking, history>>
@@ -142,13 +142,13 @@ End(t, H, outcome, again) ==
      /\ scheduled' = scheduled \cup rows({g \in on : g.job \notin again})
 
 Fail(t, j, outcome) ==
-  /\ t \notin crashed /\ j \notin asking
+  /\ t \notin crashed /\ j \in JobsOf(grants[t]) \ asking
   /\ LET H == Heard(t, {j})
      IN H # {} /\ \E again \in {{}, {j}} : End(t, H, outcome, again)
   /\ UNCHANGED <<known, grants, ended, asking, history>>
 
 GiveBack(t, j, outcome) ==
-  /\ t \notin crashed /\ j \notin asking /\ gaveBack[j] < GiveBacks
+  /\ t \notin crashed /\ j \in JobsOf(grants[t]) \ asking /\ gaveBack[j] < GiveBacks
   /\ LET H == Heard(t, {j})
      IN H # {} /\ End(t, H, outcome, IF outcome = "released" THEN {j} ELSE {})
   /\ gaveBack' = [gaveBack EXCEPT ![j] = @ + 1]
@@ -230,23 +230,25 @@ Redrive(j) ==
 
 -----------------------------------------------------------------------------
 
-WordAbout(t, j) ==
-  \/ Complete(t, {j}) \/ Finish(t, j)
-  \/ \E outcome \in {"failed", "canceled"} : Fail(t, j, outcome)
-  \/ \E outcome \in {"snoozed", "released"} : GiveBack(t, j, outcome)
-
-Word(t) == Complete(t, JobsOf(grants[t])) \/ \E j \in JobsOf(grants[t]) : WordAbout(t, j)
-
+\* Sets that never change, so that TLC can name the action behind each step.
 Next ==
   \/ Claim
   \/ \E j \in Jobs : Enqueue(j) \/ Promote(j) \/ CancelWaiting(j) \/ CancelRunning(j) \/ AskToStop(j) \/ Redrive(j)
-  \/ \E t \in Issued : Word(t) \/ Renew(t) \/ Crash(t) \/ TimePasses(t) \/ Look(t) \/ Expire(t)
+  \/ \E t \in Tokens : Complete(t, JobsOf(grants[t])) \/ Renew(t) \/ Crash(t) \/ TimePasses(t) \/ Look(t) \/ Expire(t)
+  \/ \E t \in Tokens, j \in Jobs : Complete(t, {j}) \/ Finish(t, j)
+  \/ \E t \in Tokens, j \in Jobs, outcome \in {"failed", "canceled"} : Fail(t, j, outcome)
+  \/ \E t \in Tokens, j \in Jobs, outcome \in {"snoozed", "released"} : GiveBack(t, j, outcome)
 
 Spec == Init /\ [][Next]_vars
 
 \* A worker that lives ends each attempt; time goes on; some worker claims, some reaper looks.  Expiry passes over
 \* a job that somebody is canceling, so it must be fair in the strong sense: not everybody who looks meets a cancel.
-Speaks(t) == t \in Issued /\ Running(t) # {} /\ Word(t)
+Speaks(t) ==
+  /\ Running(t) # {}
+  /\ \/ Complete(t, JobsOf(grants[t]))
+     \/ \E j \in Jobs :
+          \/ Complete(t, {j}) \/ Finish(t, j) \/ Fail(t, j, "failed") \/ Fail(t, j, "canceled")
+          \/ GiveBack(t, j, "snoozed") \/ GiveBack(t, j, "released")
 Fairness ==
   /\ WF_vars(Claim)
   /\ \A j \in Jobs : WF_vars(Promote(j)) /\ WF_vars(AskToStop(j))

@@ -88,7 +88,7 @@ def read_verdict(output: str) -> Verdict:
     """What TLC's words mean; anything but a verdict is an error of the module itself."""
     if refuted := _REFUTED.search(output):
         claim = refuted[1] or "EveryJobEnds"
-        return Verdict(0, claim, _STEP.findall(output), output)
+        return Verdict(0, claim, _STEP.findall(output)[1:], output)
     finished = _DISTINCT.search(output)
     if finished is None or "No error has been found" not in output:
         raise AssertionError(f"TLC gave no verdict:\n{output[-4000:]}")

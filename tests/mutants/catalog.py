@@ -8,6 +8,7 @@ JOB = "sql/code/job"
 FENCING = ("tests/sql/test_fencing.py",)
 TENANCY = ("tests/sql/test_tenancy.py",)
 RACES = ("tests/sql/test_races.py",)
+INTERLEAVINGS = "tests/interleavings/test_interleavings.py"
 
 _TOKENS = (
     Mutant(
@@ -30,8 +31,8 @@ _TOKENS = (
         "token-of-renewal",
         "a renewal extends the leases named and no other",
         f"{LEASE}/renew_leases.sql",
-        "where l.id = any (p_tokens) and (v_bound is null or l.tenant_id = v_bound)\n      for no key update",
-        "where v_bound is null or l.tenant_id = v_bound\n      for no key update",
+        "where l.id = any (p_tokens) and (v_bound is null",
+        "where (v_bound is null",
         (*FENCING, "tests/sql/test_renew_leases.py"),
     ),
     Mutant(
@@ -92,7 +93,7 @@ _TIME = (
         f"{LEASE}/_promote_jobs.sql",
         "where s.lane_id = l.id and s.run_at <= v_now and s.run_at >= v_from",
         "where s.lane_id = l.id and s.run_at >= v_from",
-        ("tests/sql/test_claim_jobs.py", "tests/sql/test_model.py"),
+        ("tests/sql/test_enqueue_job.py", "tests/sql/test_claim_jobs.py"),
     ),
     Mutant(
         "one-clock",
@@ -175,7 +176,15 @@ _LIFE = (
         f"{JOB}/_resolve_duplicate.sql",
         "and p_job.key is not null and not v_locked then",
         "and false then",
-        ("tests/interleavings/test_interleavings.py::test_who_speaks_before_a_commit",),
+        (f"{INTERLEAVINGS}::test_a_key_is_not_taken_from_a_job_that_is_being_revived",),
+    ),
+    Mutant(
+        "key-marked-by-revival",
+        "an old snapshot cannot take the key of a revived job",
+        f"{JOB}/_retake_keys.sql",
+        "if not p_dry_run then  -- also where",
+        "if v_holder <> v_job.id and not p_dry_run then  -- also where",
+        (f"{INTERLEAVINGS}::test_a_snapshot_from_before_a_redrive_cannot_take_its_key",),
     ),
     Mutant(
         "payload-limit",

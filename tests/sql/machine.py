@@ -129,7 +129,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(limit=st.integers(1, 5), kinds=st.sampled_from([("a",), ("b",), KINDS, KINDS]))
     def claim(self, limit: int, kinds: tuple[str, ...]) -> None:
-        self.model.promote(kinds)
+        self.model.promote()
         lines = [self.model.line(tenant, kinds) for tenant in TENANTS]
         if not any(lines):
             self.model.expire()

@@ -77,9 +77,9 @@ class Model:
 
     # Claim
 
-    def promote(self, kinds: Iterable[str]) -> None:
-        """Put the jobs of these kinds that are due into line."""
-        waiting = [job for job in self.of("queued") if job.seq is None and job.kind in kinds]
+    def promote(self) -> None:
+        """Put the jobs that are due into line, whatever the claim is for."""
+        waiting = [job for job in self.of("queued") if job.seq is None]
         due = [job for job in waiting if job.run_at <= self.now]
         for job in sorted(due, key=lambda job: (job.run_at, job.id)):
             job.seq = next(self._places)

@@ -12,6 +12,7 @@ from psycopg import AsyncConnection, AsyncRawCursor, Connection, RawCursor
 from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolClosed, PoolTimeout
 
 from windlass.db.call import Call
+from windlass.db.cancel import heed_cancel
 from windlass.db.connect import Pooler, connection_parameters, driver_options, translated
 from windlass.db.wire import leave_raw
 from windlass.errors import Unavailable
@@ -50,12 +51,16 @@ def _pool_arguments(
 
 async def run_async(connection: AsyncConnection[Any], call: Call[T]) -> T:
     """Carry out a call on an open connection of ours."""
-    with translated():
-        async with AsyncRawCursor(connection) as cursor:
-            if call.raw:
-                leave_raw(cursor)
-            await cursor.execute(call.text.encode(), call.values, binary=True)
-            rows = await cursor.fetchall()
+    try:
+        with translated():
+            async with AsyncRawCursor(connection) as cursor:
+                if call.raw:
+                    leave_raw(cursor)
+                await cursor.execute(call.text.encode(), call.values, binary=True)
+                rows = await cursor.fetchall()
+    except BaseException as error:
+        heed_cancel(error)
+        raise
     return call.read(rows)
 
 

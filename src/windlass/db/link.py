@@ -15,11 +15,12 @@ from typing import Any, TypeVar
 from psycopg import AsyncConnection, Connection, OperationalError
 
 from windlass.db.call import Call
+from windlass.db.cancel import heed_cancel
 from windlass.db.connect import Pooler, connect, connect_async, translated
 from windlass.db.database import run, run_async
 from windlass.errors import SchemaMismatch, Unavailable, WindlassError
 
-__all__ = ["AsyncLink", "Backoff", "SyncLink", "heed_cancel"]
+__all__ = ["AsyncLink", "Backoff", "SyncLink"]
 
 T = TypeVar("T")
 
@@ -116,17 +117,6 @@ class SyncLink:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
-
-
-def heed_cancel(error: BaseException) -> None:
-    """Raise the cancellation of this task that the driver has dropped.
-
-    Canceled in the middle of a statement, the driver asks the server to give it up and waits for that; if the
-    connection breaks meanwhile it raises that error instead, and who canceled would wait for ever.
-    """
-    task = asyncio.current_task()
-    if task is not None and task.cancelling() and not isinstance(error, asyncio.CancelledError):
-        raise asyncio.CancelledError from error
 
 
 def _survives(connection: AsyncConnection[Any] | Connection[Any], error: BaseException) -> bool:

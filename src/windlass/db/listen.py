@@ -12,8 +12,9 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
+from windlass.db.cancel import heed_cancel
 from windlass.db.connect import connect_async, translated
-from windlass.db.link import Backoff, heed_cancel
+from windlass.db.link import Backoff
 from windlass.errors import Unavailable, WindlassError
 
 __all__ = ["CHANNEL", "Listener"]

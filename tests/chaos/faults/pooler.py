@@ -15,13 +15,15 @@ __all__ = ["Pooler", "start_pgbouncer"]
 PROGRAM = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 
 
-def start_pgbouncer(directory: Path, upstream: Path, port: int = 6432) -> subprocess.Popen[bytes]:
+def start_pgbouncer(
+    directory: Path, upstream: Path, *, upstream_port: int = 5432, port: int = 6432
+) -> subprocess.Popen[bytes]:
     """PgBouncer with two server sessions for everybody, on a private socket; ready when this returns."""
     assert PROGRAM is not None
     owner = upstream.stat().st_uid
     config = directory / "pgbouncer.ini"
     config.write_text(
-        f"[databases]\n* = host={upstream} port=5432\n"
+        f"[databases]\n* = host={upstream} port={upstream_port}\n"
         f"[pgbouncer]\nlisten_addr =\nlisten_port = {port}\nunix_socket_dir = {directory}\n"
         f"auth_type = trust\nauth_file = {directory}/users\npool_mode = transaction\nserver_login_retry = 1\n"
         "default_pool_size = 2\nmax_client_conn = 100\nignore_startup_parameters = extra_float_digits\n"
