@@ -31,8 +31,8 @@ _JOBS = """
 create temp table made on commit drop as
 select windlass_data.new_id() as id, l.id as lane_id, l.tenant_id, nextval('windlass_data.ready_seq') as seq
 from generate_series(1, %(count)s::int) as n
-join (select l.*, row_number() over (order by l.id) - 1 as nth, count(*) over () as lanes
-      from windlass_data.lane as l where l.priority = %(priority)s) as l on l.nth = n %% l.lanes;
+join (select l.*, row_number() over (order by l.id) - 1 as nth
+      from windlass_data.lane as l where l.priority = %(priority)s) as l on l.nth = n %% %(lanes)s::int;
 insert into windlass_data.job (tenant_id, id, lane_id, seq, max_attempts, created_at, payload)
 select m.tenant_id, m.id, m.lane_id, m.seq, 5, now(), '{}' from made as m;
 """
@@ -54,9 +54,8 @@ def grow(db: Database, tenants: tuple[int, int], ready: int, next_week: int) -> 
         conn.execute(statement.encode(), values if "%(" in statement else None)
     for count, priority, place in ((ready, 0, _READY), (next_week, 9, _NEXT_WEEK)):
         with conn.transaction():
-            conn.execute("set local enable_nestloop = off")
             for statement in (_JOBS + place).split(";"):
-                given = {"count": count, "priority": priority}
+                given = {"count": count, "priority": priority, "lanes": tenants[1] + 1}
                 conn.execute(statement.encode(), given if "%(" in statement else None)
 
 
