@@ -47,8 +47,8 @@ _TOKENS = (
         "attempt-key-of-success",
         "the key of the attempt decides between two successes",
         f"{LEASE}/complete_jobs.sql",
-        "order by h.tenant_id, h.job_id\n    on conflict do nothing",
-        "order by h.tenant_id, h.job_id",
+        "v_open := windlass._open_words(p_tokens, p_jobs);",
+        "v_open := null;",
         RACES,
     ),
     Mutant(
@@ -60,12 +60,28 @@ _TOKENS = (
         ("tests/sql/test_claim_jobs.py::test_the_version_rises_with_each_claim",),
     ),
     Mutant(
+        "retirement-lock",
+        "no lane leaves the list while somebody puts a job into it",
+        f"{LEASE}/retire_lanes.sql",
+        "pg_try_advisory_xact_lock(20053, b.bucket) as free",
+        "true as free",
+        ("tests/sql/test_busy_lanes.py",),
+    ),
+    Mutant(
+        "number-before-place",
+        "a transaction has its number before its first place in line",
+        f"{JOB}/_enqueue.sql",
+        "perform pg_current_xact_id();",
+        "null;",
+        ("tests/sql/test_survey_lanes.py",),
+    ),
+    Mutant(
         "open-counter",
         "a lease stays while a job of it runs",
         f"{LEASE}/complete_jobs.sql",
-        "where l.id = t.token and l.open = t.n\n  ), fewer as (\n    update windlass_data.lease as l "
+        "where l.id = t.token and l.open = t.n\n      ), fewer as (\n        update windlass_data.lease as l "
         "set open = l.open - t.n from tally as t where l.id = t.token and l.open > t.n",
-        "where l.id = t.token\n  ), fewer as (\n    select 1",
+        "where l.id = t.token\n      ), fewer as (\n        select 1",
         ("tests/sql/test_complete_jobs.py",),
     ),
 )

@@ -1,10 +1,10 @@
 """survey_lanes: a worker that looks from its marks on sees every job sooner or later."""
 
-import threading
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+import psycopg
 import pytest
 
 from tests.sql.steps import Session, refused
@@ -142,28 +142,34 @@ def test_a_floor_never_passes_a_place_that_is_taken_and_not_committed(
     assert knower.claim() == [also_hidden]
 
 
-def test_a_transaction_has_its_number_before_its_first_place_in_line(db: Database, late: Session) -> None:
-    """Else a survey could believe that everybody of its time has ended, and pass the place."""
-    conn = late.conn
-    assert conn.execute("select pg_current_xact_id_if_assigned()::text").fetchone() == (None,)
-    holder = db.connect("superuser", autocommit=False)
-    holder.execute("lock table windlass_data.ready in access exclusive mode")
-    before = _last_place(db)
-    thread = threading.Thread(target=late.enqueue)
-    thread.start()
-    try:
-        _until(db, "select count(*) > 0 from pg_locks where not granted")
-        # It has its place by now, or will get one later: in both cases its number is there.
-        numbered = db.fetch_value(
-            "select backend_xid is not null from pg_stat_activity where pid = %s",
-            conn.info.backend_pid,
-            role="superuser",
-        )
-        assert numbered
-        assert _last_place(db) >= before
-    finally:
-        holder.rollback()
-        thread.join()
+_GUARDED_CLOCK = """
+create or replace function windlass_data.clock() returns timestamptz language sql volatile as
+'select pg_catalog.clock_timestamp() + pg_catalog.make_interval(
+   secs => 0 / (pg_catalog.pg_current_xact_id_if_assigned() is not null)::int)'
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "windlass.enqueue_job(%s, 'mail', '{}')",
+        "windlass.enqueue_job(%s, 'mail', '{}', p_run_at => now() + interval '1 h')",
+        "windlass.enqueue_job(%s, 'mail', '{}', p_key => 'k')",
+        """windlass.enqueue_jobs(%s, '[{"kind": "mail", "payload": {}}]')""",
+        """windlass.enqueue_many(%s, '{"kind": "mail"}', '[{}]', array[gen_random_uuid()])""",
+        "windlass.reschedule_job(%s, (select j.id from windlass_data.job as j limit 1))",
+    ],
+)
+def test_a_transaction_has_its_number_before_it_reads_the_clock_and_takes_a_place(
+    db: Database, jobs: Session, call: str
+) -> None:
+    """Else a survey could believe that all of its time have ended.  The clock here fails without a number."""
+    jobs.enqueue(run_at=None)
+    db.execute(_GUARDED_CLOCK, role="superuser")
+    conn = db.connect("superuser")
+    with pytest.raises(psycopg.errors.DivisionByZero):
+        conn.execute("select windlass_data.clock()")
+    conn.execute(f"select * from {call}".encode(), [jobs.tenant])
 
 
 def test_what_somebody_holds_and_lets_go_is_found_again(
@@ -301,15 +307,3 @@ def test_a_bound_worker_is_told_nothing_of_others(db: Database, jobs: Session, o
 def test_bad_input(jobs: Session, given: str) -> None:
     with refused("WL007"):
         jobs.call(f"select * from windlass.survey_lanes({given})")
-
-
-def _last_place(db: Database) -> int:
-    return int(db.fetch_value("select last_value from windlass_data.ready_seq", role="superuser"))
-
-
-def _until(db: Database, question: str) -> None:
-    for _ in range(1000):
-        if db.fetch_value(question, role="superuser"):
-            return
-        threading.Event().wait(0.01)
-    raise AssertionError(f"never: {question}")
