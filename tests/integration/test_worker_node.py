@@ -13,7 +13,8 @@ import pytest
 
 from tests.integration.crew import TENANT, Crew, until
 from tests.support import Database
-from windlass.cluster import Maintainer, Pruner, Reaper
+from windlass.cluster import LaneKeeper, Maintainer, Pruner, Reaper
+from windlass.cluster import reaper as reaper_module
 from windlass.db.link import AsyncLink
 from windlass.errors import SchemaMismatch
 from windlass.node import Node
@@ -118,6 +119,51 @@ async def test_the_reaper_recovers_expired_leases_batch_after_batch(crew: Crew) 
         await reaper.ticked()  # goes on after its session was ended
     finally:
         await reaper.stop()
+        await link.close()
+
+
+async def test_every_now_and_then_the_reaper_looks_at_all(
+    crew: Crew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What nobody looked for in time, because no node was there, is found as well."""
+    monkeypatch.setattr(reaper_module, "_ALL_ROUNDS", 3)
+    ids = [crew.enqueue("fine") for _ in range(2)]
+    claim = "select * from windlass.claim_jobs(%s, array['default'], null, 1)"
+    link = AsyncLink(crew.db.url(), application_name="windlass node test")
+    reaper = Reaper(link, interval=3600)
+    crew.db.fetch(claim, uuid4())
+    crew.db.clock.advance(3600)
+    await reaper.start()
+    try:
+        await reaper.ticked()
+        assert reaper.recovered == 1, "the first round looks at all"
+        crew.db.fetch(claim, uuid4())
+        crew.db.clock.advance(3600)
+        await reaper.ticked()
+        await reaper.ticked()
+        await reaper.ticked()
+        assert reaper.recovered == 2
+    finally:
+        await reaper.stop()
+        await link.close()
+    assert {crew.state(job_id) for job_id in ids} == {"queued"}
+
+
+async def test_lanes_without_work_are_taken_off_the_list(crew: Crew) -> None:
+    crew.enqueue("fine")
+    async with crew.worker() as worker:
+        await worker.idle()
+    link = AsyncLink(crew.db.url(), application_name="windlass node test")
+    keeper = LaneKeeper(link, interval=3600)
+    await keeper.start()
+    try:
+        await keeper.ticked()
+        assert keeper.retired == 1
+        crew.enqueue("fine")
+        await keeper.ticked()
+        assert keeper.retired == 1
+    finally:
+        await keeper.stop()
         await link.close()
 
 

@@ -30,6 +30,22 @@ def test_an_expired_job_is_queued_at_once_and_the_attempt_counts(
     assert_whole(db)
 
 
+def test_what_ran_out_long_ago_is_left_by_those_who_look_back_a_minute(
+    db: Database, jobs: Session, clock: Clock
+) -> None:
+    jobs.enqueue()
+    jobs.claim_one(lease=10)
+    clock.advance(60)
+    old = jobs.enqueue()
+    jobs.claim_one(lease=10)
+    clock.advance(11)
+    recent = "select job_id from windlass.expire_leases(100, interval '30 s')"
+    assert [row.job_id for row in jobs.call(recent)] == [old]
+    assert jobs.call(recent) == []
+    assert len(jobs.expire()) == 1, "and found by those who look at all"
+    assert_whole(db)
+
+
 def test_only_the_unreported_jobs_of_a_lease_are_moved(db: Database, jobs: Session, clock: Clock) -> None:
     for n in range(6):
         jobs.enqueue(payload=n, max_attempts=1 if n == 5 else 3)

@@ -18,6 +18,7 @@ from windlass.model import ClaimedJob
 
 __all__ = ["Lane", "Plan", "Turns"]
 
+MAX_KNOWN = 2000
 MAX_LANES = 500
 """How many lanes one claim names; beyond that they take turns too."""
 QUANTUM = 4
@@ -71,6 +72,7 @@ class Plan(NamedTuple):
 class Turns:
     def __init__(self) -> None:
         self._lanes: dict[int, Lane] = {}
+        self._marked: dict[int, Lane] = {}
         self._flows: dict[str, Flow] = {}
         self._line: deque[Flow] = deque()
         self._weight = 0
@@ -93,7 +95,7 @@ class Turns:
                 return Plan(whole, self._tell(lanes, only=True), flows)
         whole = want - want % self._weight if 0 < self._weight <= want else want
         lanes = [lane for flow in self._line for lane in flow.lanes]
-        others = [lane for lane in self._lanes.values() if lane.mark and not (lane.flow and lane.flow.queued)]
+        others = [lane for lane in self._marked.values() if not (lane.flow and lane.flow.queued)]
         return Plan(whole, self._tell(lanes + others, only=False), ())
 
     def _tell(self, lanes: Sequence[Lane], *, only: bool) -> Known:
@@ -133,11 +135,14 @@ class Turns:
                 lane = self._lanes[job.lane_id] = Lane(job.lane_id)
             lane.ahead += 1
             if lane.ahead >= STRIDE:
-                lane.mark, lane.ahead, self.in_doubt = job.seq, 0, True
+                self._mark(lane, job.seq)
+                self.in_doubt = True
             got[lane.id] = got.get(lane.id, 0) + 1
         if len(jobs) < plan.want:  # there was no more in these
-            for lane_id in plan.known.lanes if plan.known.only else self._lanes:
+            for lane_id in {*plan.known.lanes, *got}:
                 self._lanes[lane_id].wet = False
+        if len(self._lanes) > MAX_KNOWN and not self._flows:
+            self._lanes = dict(self._marked)  # of the others nothing is known that is worth keeping
         for flow in plan.flows:
             brought = sum(got.get(lane.id, 0) for lane in flow.lanes)
             flow.credit = max(0, flow.credit - brought)
@@ -182,12 +187,17 @@ class Turns:
         self.in_doubt = any(lane.floor < lane.mark for lane in self._lanes.values())
         return bool(survey.heads) or any(told.head is not None for told in survey.lanes)
 
+    def _mark(self, lane: Lane, seq: int) -> None:
+        lane.mark, lane.ahead = seq, 0
+        if seq:
+            self._marked[lane.id] = lane
+
     def _correct(self, lane: Lane, head: int | None, settled: bool) -> None:
         if settled:
             reached = lane.pending if head is None else min(lane.pending, head - 1)
             lane.floor = max(lane.floor, reached)
         if head is not None:
-            lane.mark, lane.ahead = head - 1, 0
+            self._mark(lane, head - 1)
             lane.wet = True
 
     def _describe(self, told: OpenLane) -> None:
@@ -195,7 +205,7 @@ class Turns:
         if lane is None:
             lane = self._lanes[told.lane_id] = Lane(told.lane_id)
             lane.wet = told.head is not None
-            lane.mark = (told.head or 1) - 1
+            self._mark(lane, (told.head or 1) - 1)
         lane.priority = told.priority
         flow = self._flows.get(told.flow)
         if flow is None:
@@ -212,6 +222,7 @@ class Turns:
     def _drop_all_but(self, lane_ids: set[int]) -> None:
         for lane in [lane for lane in self._lanes.values() if lane.id not in lane_ids]:
             del self._lanes[lane.id]
+            self._marked.pop(lane.id, None)
             if lane.flow is not None:
                 lane.flow.lanes.remove(lane)
         for flow in [flow for flow in self._flows.values() if not flow.lanes and not flow.queued]:
