@@ -166,7 +166,7 @@ _LIFE = (
         "gate",
         "a gate holds what it names",
         f"{LEASE}/_open_lanes.sql",
-        "and not (v_gated and exists (",
+        "and not (v_look.gated and exists (",
         "and not (false and exists (",
         ("tests/sql/test_claim_jobs.py", "tests/sql/test_set_gate.py"),
     ),

@@ -13,19 +13,27 @@ as $$
 declare
   v_now timestamptz := windlass_data.clock();
   v_bound uuid := windlass_data.bound_tenant();
-  v_queues text[] := windlass._claimable_queues(p_node, p_queues);
-  v_nodes text[] := array(select n.name from windlass_data.node as n where n.id = p_node) || p_node::text;
-  -- What most claims need not ask for each lane.
-  v_gated boolean := exists (select from windlass_data.gate);
-  v_weighed boolean := exists (select from windlass_data.tenant as t where t.weight <> 1);
-  v_special boolean := exists (select from windlass_data.queue as q where q.name = any (p_queues));
+  v_queues text[] := p_queues;
+  v_nodes text[];
+  v_look record;  -- what most claims need not ask for each lane
 begin
+  select exists (select from windlass_data.gate) as gated,
+         exists (select from windlass_data.tenant as t where t.weight <> 1) as weighed,
+         exists (select from windlass_data.queue as q where q.name = any (p_queues)) as special,
+         exists (select from windlass_data.node as n where n.id = p_node and n.draining_at is not null) as draining
+  into v_look;
+  if v_look.draining or 'windlass.cluster' = any (p_queues) then
+    v_queues := windlass._claimable_queues(p_node, p_queues);
+  end if;
+  if v_look.gated then
+    v_nodes := array(select n.name from windlass_data.node as n where n.id = p_node) || p_node::text;
+  end if;
   return query
   select b.lane_id, b.tenant_id, b.queue,
          b.priority + case when q.ageing_seconds is null then 0 else least(65535, floor(coalesce(
            extract(epoch from v_now - windlass._head_since(b.lane_id)) / q.ageing_seconds, 0)))::integer end,
          case q.mode when 'strict' then b.queue else b.queue || ' ' || b.tenant_id end,
-         case when v_weighed and q.mode is distinct from 'strict'
+         case when v_look.weighed and q.mode is distinct from 'strict'
               then (select t.weight from windlass_data.tenant as t where t.id = b.tenant_id)::integer else 1 end,
          coalesce(q.mode = 'strict', false)
   from (
@@ -39,11 +47,11 @@ begin
     where l.queue = any (v_queues)
   ) as b
   left join lateral (
-    select q.mode, q.ageing_seconds from windlass_data.queue as q where v_special and q.name = b.queue offset 0
+    select q.mode, q.ageing_seconds from windlass_data.queue as q where v_look.special and q.name = b.queue offset 0
   ) as q on true
   where (p_kinds is null or b.kind = any (p_kinds))
     and (v_bound is null or b.tenant_id = v_bound)
-    and not (v_gated and exists (
+    and not (v_look.gated and exists (
       select from windlass_data.gate as g
       where (g.expires_at is null or g.expires_at > v_now)
         and (g.tenant_id is null or g.tenant_id = b.tenant_id)

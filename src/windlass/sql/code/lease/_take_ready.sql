@@ -20,7 +20,11 @@ declare
   v_got integer;
   v_seed bigint := extract(microseconds from p_now);
 begin
-  loop
+  if cardinality(p_lanes) = 1 then
+    return query
+    select t.* from windlass._take_lane(p_node, p_lanes[1], coalesce(p_marks[1], 0), p_limit, p_now, p_lease) as t;
+  end if;
+  while cardinality(p_lanes) > 1 loop
     select array_agg(f.lane_id) as lanes, array_agg(f.priority) as priorities, array_agg(f.place) as places,
            array_agg(f.rank) as ranks, array_agg(f.weight) as weights, array_agg(f.mark) as marks,
            array_agg(windlass_data.new_id()) as tokens, array_agg(f.share) as shares, min(f.share) as share,
@@ -64,11 +68,8 @@ begin
         for update skip locked
       ) as r
     ), chosen as materialized (
-      select o.tid, o.token, (o.turn - 1) / o.weight as round, o.rank, o.turn
-      from offered as o
-      where o.turn <= o.share
-      order by round, o.place
-      limit v_left
+      select o.tid, o.token, (o.turn - 1) / o.weight as round, o.rank, o.turn from offered as o
+      where o.turn <= o.share order by round, o.place limit v_left
     ), taken as (
       delete from windlass_data.ready as r
       where r.ctid = any (array(select c.tid from chosen as c))

@@ -62,7 +62,7 @@ begin
       exit;
     exception when unique_violation then
       if v_try = 3 then  -- a snapshot that is older than the word which came first
-        raise exception 'another word came first' using errcode = '40001';
+        raise;
       end if;
       v_open := windlass._open_words(p_tokens, p_jobs);
     end;
