@@ -75,7 +75,10 @@ class WindlassDriver(Driver):
     async def enqueue_many(self, numbers: range, options: dict[str, Any]) -> None:
         slugs = options.get("slugs")
         for tenant, part in _by_tenant(numbers, slugs):
-            await self.client.enqueue_jobs(list(_describe(part, options)), tenant=tenant)
+            kind = options.get("kind", KIND)
+            retry = _SOON if kind == FLAKY else None
+            payloads = map(payload_of, part)
+            await self.client.enqueue_many(kind, payloads, queue=QUEUE, retry=retry, tenant=tenant)
 
     async def start_worker(self, options: dict[str, Any]) -> None:
         self._io_seconds = options.get("io_seconds", 0.0)

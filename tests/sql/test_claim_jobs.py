@@ -218,7 +218,9 @@ def test_a_rolled_back_claim_leaves_the_job_where_it_was(db: Database, jobs: Ses
     assert [(row.job_id, row.version) for row in jobs.claim(2)] == [(first, 1), (second, 1)]
 
 
-def test_a_node_that_found_nothing_is_told_of_work_until_it_finds_some(db: Database, jobs: Session) -> None:
+def test_a_node_with_room_is_told_of_work_and_one_that_found_plenty_is_not(
+    db: Database, jobs: Session
+) -> None:
     listener = db.connect()
     listener.execute("listen windlass")
 
@@ -229,12 +231,19 @@ def test_a_node_that_found_nothing_is_told_of_work_until_it_finds_some(db: Datab
     assert notices() == [], "nobody waits, so no notice is sent"
     assert len(jobs.claim(2, wait=True)) == 1
     jobs.enqueue()
-    assert notices() == [], "it found work, and looks again by itself"
+    assert notices() == [str(jobs.node)], "it has room for one more"
+    assert len(jobs.claim(1, wait=True)) == 1
+    jobs.enqueue()
+    assert notices() == [], "it has no room, and looks again by itself"
     assert len(jobs.claim(2, wait=True)) == 1
     assert jobs.claim(2, wait=True) == []
     jobs.enqueue_many([{"kind": "mail", "payload": n} for n in range(5)])
     assert notices() == [str(jobs.node)], "the notice names the node, and no queue to whoever listens"
     assert len(jobs.claim(3, wait=True)) == 3
+    jobs.enqueue()
+    assert notices() == []
+    jobs.enqueue_many([{"kind": "mail", "payload": n} for n in range(20)])
+    assert len(jobs.claim(100, wait=True)) == 23, "so much comes that it will look again soon enough"
     jobs.enqueue()
     assert notices() == []
 

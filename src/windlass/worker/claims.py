@@ -29,6 +29,8 @@ _SURVEY_SHARE = 0.05
 """The part of the time that surveys may take."""
 _DESCRIBE_SECONDS = 2.0
 _TRUSTED_SECONDS = 60.0
+_FEW = 10
+"""A claim that finds fewer asks for notices all the same, as one that finds nothing does (see claim_jobs)."""
 _ALL_SECONDS = 30.0
 """After this time everything is looked at again, whatever is known: should a clock have gone backwards."""
 
@@ -62,8 +64,8 @@ class Claims:
     """Asks for jobs while `demand` says how many, and hands them to `admit`.
 
     An empty answer means that there is no more for now: it then waits for a notice, and asks without one
-    after the poll interval.  The wish for notices is written by the empty claim itself, so the first one
-    is followed by one more, for what came in between.  An enqueue that looked for
+    after the poll interval.  The wish for notices is written by the claim itself that finds nothing, or
+    little, so the first one is followed by one more, for what came in between.  An enqueue that looked for
     wishes before that, and commits after it, sends no notice and is not found either: after work was found
     the first waits are therefore short.
     """
@@ -155,7 +157,9 @@ class Claims:
             plan = self._turns.plan(want, all_lanes=self._look_at_all)
             got = await self._claim(plan)
             if got != 0:
-                self._asked_for_notices = self._look_at_all = self._dry = False
+                self._look_at_all = self._dry = False
+                few = got is not None and got < min(plan.want, _FEW) and not plan.known.only
+                self._asked_for_notices = few and self._listening()
                 self._full = got is not None and (got >= plan.want or plan.known.only)
             elif not self._look_at_all and (plan.known.only or self._turns.in_doubt):
                 # Nothing where this claim looked; the next one looks everywhere.

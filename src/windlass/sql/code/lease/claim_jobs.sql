@@ -6,8 +6,8 @@
 -- at no other lanes, and neither promotes nor recovers anything.  p_since: what was due or had expired before then was
 -- seen to already; null looks at all.
 --
--- Finding nothing, it looks for expired leases: recovery needs no reaper.  Still finding nothing, with p_wait, it
--- notes that this node wants to be told of new work; a claim that finds some takes that back.
+-- Finding nothing, it looks for expired leases: recovery needs no reaper.  Finding less than was asked for, and less than
+-- ten, with p_wait it notes that this node wants to be told of new work; one that finds more takes that back.
 -- definer: engine
 -- grant: worker
 create function windlass.claim_jobs(
@@ -88,7 +88,7 @@ begin
     select l.queue, l.kind, l.priority from windlass_data.lane as l where l.id = t.lane_id offset 0
   ) as l
   order by t.turn;
-  perform windlass._set_waiting(p_node, p_queues, p_wait and v_count = 0);
+  perform windlass._set_waiting(p_node, p_queues, p_wait and v_count < least(p_limit, 10));
 end
 $$;
 comment on function windlass.claim_jobs is 'Claim jobs for a node; returns them with their leases.';
