@@ -21,8 +21,8 @@ __all__ = ["Lane", "Plan", "Turns"]
 MAX_KNOWN = 2000
 MAX_LANES = 500
 """How many lanes one claim names; beyond that they take turns too."""
-QUANTUM = 4
-"""Jobs per turn and weight where a claim is large: a turn for one job costs as much as one for four."""
+QUANTUM = 10
+"""Jobs per turn and weight where a claim is large: a turn for one job costs as much as one for ten."""
 STRIDE = 64
 """Jobs taken from a lane before its mark follows: stepping over few is quick, and a mark wants surveys."""
 
@@ -134,7 +134,7 @@ class Turns:
             if lane is None:
                 lane = self._lanes[job.lane_id] = Lane(job.lane_id)
             lane.ahead += 1
-            if lane.ahead >= STRIDE:
+            if lane.ahead >= STRIDE or plan.known.only:  # where it takes turns there are surveys anyway
                 self._mark(lane, job.seq)
                 self.in_doubt = True
             got[lane.id] = got.get(lane.id, 0) + 1
