@@ -194,8 +194,9 @@ class ClusterFleet:
     def assert_sound(self, jobs: list[UUID]) -> None:
         """No job lost, no part ended twice, no action accepted under two terms."""
         assert {self.state(job_id) for job_id in jobs} <= {"succeeded", "dead"}
+        # By the node's id: one that was started again may have a part beside that of its earlier life.
         ends = self.ask(
-            "select job_id, details ->> 'node' as node, count(*)::int as n from windlass_data.event"
+            "select job_id, actor, count(*)::int as n from windlass_data.event"
             " where action like 'part.%%' and details ->> 'part' in ('succeeded', 'failed', 'skipped')"
             " and job_id = any (%s) group by 1, 2",
             jobs,
