@@ -95,8 +95,9 @@ def _cut_and_mend(fleet: ClusterFleet, wire: Proxy) -> None:
     assert result["term"] > 1
     wire.accept()
     eventually(lambda: "cut" in fleet.members(), "it is back")
-    after = fleet.create()
+    after = fleet.create(hold="action")  # two of three are enough: the end of the job must wait for the third
     eventually(lambda: "cut" in {line["node"] for line in fleet.ledger("part.end", after)}, "it works")
+    fleet.go("action", after)
     assert fleet.result(job_id) == result
     fleet.result(after)
     fleet.assert_sound([job_id, after])
