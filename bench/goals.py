@@ -54,6 +54,7 @@ GOALS = (
     Goal("held snapshot with late commits, against the control", "W6-late", "ratio", 0.9, other="W6c"),
     Goal("1,000 tenants, against one", "tenants-1000", "rate", 0.85, other="tenants-1"),
     Goal("10,000 tenants, against one", "tenants-10000", "rate", 0.75, other="tenants-1"),
+    Goal("100 tenants with limits, against without", "limits-100", "rate", 0.85, other="tenants-100"),
     Goal(
         "nine small tenants' p99 wait, against alone",
         "fairness",

@@ -14,6 +14,7 @@ from windlass.db.embedded.account import server_account
 from windlass.db.embedded.ephemeral import choose_base
 
 _VERSIONS = pytest.StashKey[list[int]]()
+_REUSING = ("sql", "hostile", "interleavings")
 
 
 def pytest_report_header() -> str:
@@ -68,9 +69,10 @@ def server(servers: Servers, pg_version: int) -> Server:
 
 
 @pytest.fixture
-def db(server: Server) -> Iterator[Database]:
-    """A migrated database of the test's own."""
-    with server.database() as database:
+def db(server: Server, request: pytest.FixtureRequest) -> Iterator[Database]:
+    """A migrated database with nothing in it; a new one where tests leave more behind than rows."""
+    reused = request.path.parent.name in _REUSING and "new_database" not in request.keywords
+    with server.reused_database() if reused else server.database() as database:
         yield database
 
 

@@ -1,7 +1,7 @@
 """Real databases for the tests: windlass.testing's, with more logins, on each version found here."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +11,7 @@ import psycopg
 from psycopg import AsyncConnection, Connection, sql
 from psycopg.rows import namedtuple_row
 
+from tests.reuse import Pristine, is_calm
 from windlass.db.embedded import Provider, find_providers
 from windlass.testing import Clock, TemporaryServer
 
@@ -98,6 +99,17 @@ class Database:
         for conn in self._more:
             conn.close()
 
+    def calm_down(self) -> list[Connection[Any]]:
+        """Close all sessions but those that may serve another test; these."""
+        self._open = {role: conn for role, conn in self._open.items() if is_calm(conn)}
+        kept = list(self._open.values())
+        for conn in self._more:
+            if conn not in kept:
+                conn.close()
+        self._more = list(kept)
+        self.__dict__.pop("clock", None)
+        return kept
+
 
 class Server:
     """A temporary server with the tests' logins."""
@@ -106,6 +118,7 @@ class Server:
         self.major = provider.major
         self.bin_dir: Path = provider.bin_dir
         self._temporary = TemporaryServer(bin_dir=provider.bin_dir)
+        self._reused: tuple[Database, Pristine, ExitStack] | None = None
         with psycopg.connect(self.url("superuser", "postgres"), autocommit=True) as admin:
             _make_logins(admin)
 
@@ -117,7 +130,28 @@ class Server:
         return self._temporary.url(LOGINS.get(role, role), database)
 
     def stop(self) -> None:
+        self._give_up()
         self._temporary.stop()
+
+    @contextmanager
+    def reused_database(self) -> Iterator[Database]:
+        """One that served other tests before, and shows nothing of it; see tests/reuse.py."""
+        if self._reused is None:
+            stack = ExitStack()
+            database = stack.enter_context(self.database())
+            self._reused = (database, Pristine(database.url("superuser")), stack)
+        database, pristine, _ = self._reused
+        try:
+            yield database
+        finally:
+            if not pristine.restore(database.calm_down()):
+                self._give_up()
+
+    def _give_up(self) -> None:
+        if self._reused is not None:
+            (_, pristine, stack), self._reused = self._reused, None
+            pristine.close()
+            stack.close()
 
     @contextmanager
     def database(self) -> Iterator[Database]:

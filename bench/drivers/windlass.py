@@ -105,6 +105,10 @@ class WindlassDriver(Driver):
 
         await asyncio.gather(*(some() for _ in range(4)))
 
+    async def limit_tenants(self, slugs: list[str]) -> None:
+        for slug in slugs:
+            await self.client.set_limit(tenant=slug, concurrency=100_000, rate=1_000_000)
+
     async def schedule(self, first: int, count: int, days: int) -> None:
         """Jobs that are not due for days, ahead of all others by priority."""
         run_at = datetime.now(UTC) + timedelta(days=days)

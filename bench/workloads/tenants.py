@@ -20,13 +20,18 @@ ROUNDS = 10
 ROUND_SECONDS = 0.5
 
 
-async def many_tenants(trial: Trial, tenants: int) -> Outcome:
-    """Drain 100,000 jobs that belong in equal parts to so many tenants."""
+async def many_tenants(trial: Trial, tenants: int, limited: bool = False) -> Outcome:
+    """Drain 100,000 jobs that belong in equal parts to so many tenants.
+
+    With limits, each tenant has two that hold nothing back: it is measured what keeping to them costs.
+    """
     count = trial.size(100_000, least=1_000)
     slugs = [f"tenant-{number}" for number in range(min(tenants, count))]
     trial.say(f"creating {len(slugs):,} tenants")
     producer = await trial.producer(4)
     await producer.call("other", name="create_tenants", slugs=slugs)
+    if limited:
+        await producer.call("other", name="limit_tenants", slugs=slugs)
     trial.say(f"enqueueing {count:,} jobs of {len(slugs):,} tenants")
     await producer.call("bulk", first=0, count=count, batch=count, slugs=slugs)
     await trial.settle()
@@ -116,6 +121,16 @@ def _tenants(number: int) -> Workload:
 
 WORKLOADS = (
     _tenants(1),
+    _tenants(100),
+    Workload(
+        "limits-100",
+        "the same of 100 tenants, each with a limit on its concurrency and its rate",
+        "rate",
+        "jobs/s",
+        partial(many_tenants, tenants=100, limited=True),
+        frozenset({"tenants"}),
+        core=False,
+    ),
     _tenants(1_000),
     _tenants(10_000),
     Workload(

@@ -10,7 +10,17 @@ from contextlib import AsyncExitStack
 from typing import Any, Protocol
 
 from windlass.client import database_url
-from windlass.cluster import ClusterKinds, ClusterWorker, LaneKeeper, Maintainer, Member, Pruner, Reaper
+from windlass.cluster import (
+    Bookkeeper,
+    ClusterKinds,
+    ClusterWorker,
+    LaneKeeper,
+    Maintainer,
+    Member,
+    Pruner,
+    Reaper,
+    Sealer,
+)
 from windlass.db.connect import connect_async
 from windlass.db.embedded import EmbeddedServer, ensure_server
 from windlass.db.link import AsyncLink
@@ -145,7 +155,13 @@ class Node:
         settings, signals = self._settings, self._signals
         worker = self._make_worker()
         self.member = member = Member(
-            self.url, settings, self._cluster, worker.node_id, signals=signals, drained=self._leave_if_empty
+            self.url,
+            settings,
+            self._cluster,
+            worker.node_id,
+            signals=signals,
+            drained=self._leave_if_empty,
+            listening=self._is_listening,
         )
         member.start()
         self._open.push_async_callback(member.stop)
@@ -155,9 +171,12 @@ class Node:
         )
         self._open.push_async_callback(link.close)
         services: list[Service] = [
-            Reaper(link, signals=signals, spared=lambda: member.follows),
-            LaneKeeper(link, signals=signals),
+            # Claims that find nothing recover what has expired; and where another node leads, that one does.
+            Reaper(link, signals=signals, spared=lambda: worker.resting or member.follows),
+            LaneKeeper(link, signals=signals, idle=lambda: worker.resting),
+            Sealer(link, signals=signals, idle=lambda: worker.resting),
             Maintainer(link, signals=signals),
+            Bookkeeper(link, signals=signals),
             Pruner(link, settings.retention_days, signals=signals),
         ]
         if self.server is not None and self.server.owner:
@@ -185,6 +204,10 @@ class Node:
             max_error_bytes=settings.max_error_bytes,
             woken=self._wake_member,
         )
+
+    def _is_listening(self) -> bool:
+        listener = None if self.worker is None else self.worker.listener
+        return listener is not None and listener.alive
 
     def _wake_member(self) -> None:
         if self.member is not None:

@@ -100,7 +100,8 @@ def test_a_text_is_a_good_label_or_is_refused(db: Database, client: SyncClient, 
 
 
 def test_who_and_why_are_kept_as_they_were_said(db: Database, client: SyncClient, tmp_path: Path) -> None:
-    said = [text for text in TEXTS if text]
+    said = [text for text in TEXTS if 0 < len(text) <= 200]
+    assert max(map(len, said)) == 200
     handles = client.enqueue_jobs(NewJob(kind="k", payload=1) for _ in said)
     for handle, text in zip(handles, said, strict=True):
         client.cancel_job(handle.id, reason=text, actor=text)
@@ -126,6 +127,10 @@ ASKED: dict[str, Any] = {
     "gate reason": lambda client, job, text: client.set_gate(queue="q", reason=text),
     "gate queue": lambda client, job, text: client.set_gate(queue=text, reason="r"),
     "gate node": lambda client, job, text: client.set_gate(node=text, reason="r"),
+    "limit reason": lambda client, job, text: client.set_limit(queue="q", depth=9, reason=text),
+    "limit kind": lambda client, job, text: client.set_limit(kind=text, depth=9),
+    "concurrency key": lambda client, job, text: client.enqueue_job("k", 1, concurrency_key=text),
+    "explain": lambda client, job, text: client.explain_job(text),
     "tenant slug": lambda client, job, text: client.create_tenant(text),
     "tenant name": lambda client, job, text: client.create_tenant("hostile", text),
     "bound role": lambda client, job, text: client.bind_role(text, "default"),

@@ -162,8 +162,13 @@ def test_texts_in_every_other_argument(db: Database, jobs: Session, client: Sync
 
 
 def test_the_actor_of_a_session(db: Database, jobs: Session, client: SyncClient) -> None:
-    """The setting is text as any other."""
+    """The setting is text as any other, and no longer than an actor may be."""
     for text in TEXTS:
+        if len(text) > 200:
+            job_id = jobs.enqueue()
+            query = "select set_config('windlass.actor', %s, true), windlass.cancel_job(%s, %s)"
+            refuse(db, jobs, ("WL007",), query, text, jobs.tenant, job_id)
+            continue
         with jobs.conn.transaction():
             jobs.call("select set_config('windlass.actor', %s, true)", text)
             job_id = jobs.enqueue()

@@ -75,6 +75,12 @@ class Crew:
         count = self.db.fetch_value("select count(*) from windlass_data.lease", role="superuser")
         return int(count)
 
+    @property
+    def held(self) -> int:
+        """How many jobs are claimed and not ended."""
+        text = "select coalesce(sum(open), 0) from windlass_data.lease"
+        return int(self.db.fetch_value(text, role="superuser"))
+
     def expire_leases(self) -> int:
         """Let every lease run out and be recovered, before anybody can renew it; how many jobs that were."""
         connection = self.db.connection("superuser")

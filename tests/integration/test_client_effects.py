@@ -11,7 +11,7 @@ from windlass.client.effects import Effect, Operation, Pause, repeating, run_eff
 from windlass.client.enqueue import EnqueueOperations
 from windlass.client.jobs import JobOperations
 from windlass.db.call import Call
-from windlass.db.rpc_client import End, Enqueued
+from windlass.db.rpc_client import End, EnqueueCall, Enqueued
 from windlass.errors import InvalidInput, Unavailable
 from windlass.model import NewJob
 
@@ -78,10 +78,11 @@ def test_an_enqueue_is_repeated_with_the_same_id() -> None:
     pause = operation.throw(Unavailable("gone"))
     second = next(operation)
     assert isinstance(pause, Pause)
-    assert isinstance(first, Call)
+    assert isinstance(first, EnqueueCall)
     assert isinstance(second, Call)
     assert first.values == second.values
-    job_id = first.values[-1]
+    job_id = first.job.id
+    assert job_id is not None
     with pytest.raises(StopIteration) as done:
         operation.send(Enqueued(job_id, created=False))
     assert done.value.value[2] is True, "it is ours: nobody else knows the id"

@@ -71,8 +71,9 @@ async def test_jobs_with_a_key_or_an_id_of_their_own_go_alone(shop: Shop) -> Non
 
 
 async def test_one_lane_does_not_hold_up_another(shop: Shop) -> None:
+    shop.app.sync.set_limit(kind="new", depth=100)
     with psycopg.connect(shop.db.url()) as conn:
-        shop.app.sync.using(conn).enqueue_job("new", 1)  # the lane exists, but not for others yet
+        shop.app.sync.using(conn).enqueue_job("new", 1)  # and nobody else may, until this has ended
         held = [asyncio.create_task(shop.app.client.enqueue_job("new", n)) for n in range(3)]
         await asyncio.wait_for(shop.app.client.enqueue_job("other", 1), timeout=60)
         assert not any(task.done() for task in held)

@@ -1,12 +1,15 @@
 """`windlass nodes`, `nodes drain` and `jobs show`, as far as they tell of the cluster."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
+from tests.integration.cluster_fleet import declare, fleet
 from tests.integration.command import Command
 from tests.sql.cluster import Cluster
 from tests.support import Clock, Database
+from windlass import Windlass
 
 
 @pytest.fixture
@@ -59,6 +62,35 @@ def test_a_job_with_its_parts(windlass: Command, db: Database, clock: Clock) -> 
     document = windlass.here("jobs", "show", job_id, "--json").ok().json
     assert (document["job"]["state"], document["cluster"]["verdict"]) == ("succeeded", "timeout")
     assert [part["state"] for part in document["cluster"]["parts"]] == ["succeeded", "failed", "queued"]
+
+
+def test_a_job_is_created_in_the_leaders_name(windlass: Command, db: Database) -> None:
+    cluster = Cluster(db, "a", "b", "c")
+    said = ("cluster", "create", "compact", '{"table": "t"}', "--quorum", "all", "--on-timeout", "fail")
+    more = ("--quorum-timeout", "1m", "--key", "k", "--part-max-attempts", 2)
+    made = windlass.here(*said, *more, "--json").ok().json
+    assert (made["created"], made["parts"], made["needed"], made["term"]) == (True, 3, 3, 1)
+    shown = windlass.here("jobs", "show", made["id"]).ok().out
+    assert "1m, then fail" in shown
+    (listed,) = windlass.here("jobs", "list", "--state", "queued", "--json").ok().json["items"]
+    assert (listed["id"], listed["shown_state"], listed["payload"]) == (made["id"], "queued", {"table": "t"})
+    assert listed["run_at"] == listed["created_at"]
+    again = windlass.here(*said, *more).ok()
+    assert (again.out.strip(), "the key 'k' is taken" in again.err) == (made["id"], True)
+    assert windlass.here("cluster", "create", "compact", "--wait", "--wait-timeout", "0.1").code == 10
+    assert windlass.here("cluster", "create", "unknown").code == 6
+    assert windlass.here("cluster", "create", "compact", "--wait-timeout", 1).code == 2
+    cluster.tend("a", local=())
+    assert "the leader alone acts" in windlass.here("cluster", "create", "compact").ok().err
+
+
+async def test_a_created_job_is_waited_for(windlass: Command, db: Database) -> None:
+    async with Windlass(db.url()) as app:
+        declare(app, quorum="all")
+        async with fleet(db, app, "a", "b"):
+            said = ("cluster", "create", "compact", '{"table": "t"}', "--quorum", "all", "--wait", "--json")
+            answer = await asyncio.to_thread(windlass, *said)
+            assert answer.ok().json["result"]["results"] == {"a": "a:t", "b": "b:t"}
 
 
 def test_any_other_job_has_no_parts(windlass: Command, db: Database) -> None:

@@ -82,6 +82,20 @@ async def test_local_work_in_a_child_process(db: Database, app: Windlass) -> Non
         await work.close()
 
 
+async def test_a_leaders_action_runs_in_the_nodes_own_process_and_says_so(app: Windlass) -> None:
+    from tests.integration.cluster_work import child_pid
+
+    for refuse in (app.leader_job(isolation="process"), child_pid.leader(isolation="process")):
+        with pytest.raises(InvalidInput, match="process of its own"):
+            refuse(lambda: None)
+    with pytest.raises(InvalidInput, match='say isolation="thread"'):
+        child_pid.leader()
+    before = child_pid.cluster_kind.action
+    child_pid.leader(isolation="thread")(lambda ctx: None)
+    assert child_pid.cluster_kind.action.room == "thread"
+    child_pid.cluster_kind.action = before
+
+
 async def test_decisions_of_a_part(db: Database, app: Windlass) -> None:
     @app.cluster_job()
     async def nothing_to_do() -> Skip:

@@ -30,7 +30,7 @@ async def test_writes_and_success_commit_together(crew: Crew) -> None:
     async def on_loop(ctx: JobContext) -> None:
         async with await psycopg.AsyncConnection.connect(url) as connection:
             await connection.execute("insert into note values ('loop')")
-            ctx.cost(5)
+            await ctx.cost(5, "stamps")
             await ctx.finish(connection, {"by": "loop"})
 
     def in_thread(ctx: JobContext) -> None:

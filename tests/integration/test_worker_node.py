@@ -43,7 +43,8 @@ async def test_a_node_works_until_it_is_asked_to_stop(crew: Crew) -> None:
     ready = asyncio.Event()
     task = asyncio.create_task(node.run(lambda _: ready.set()))
     await ready.wait()
-    assert [service.name for service in node.services] == ["reaper", "lanes", "maintenance", "pruning"]
+    names = ["reaper", "lanes", "sealing", "maintenance", "bookkeeping", "pruning"]
+    assert [service.name for service in node.services] == names
     for service in node.services:
         await service.ticked()
     await until(lambda: crew.state(job_id) == "succeeded", "it works")

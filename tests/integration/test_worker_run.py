@@ -32,7 +32,7 @@ def crew(db: Database) -> Crew:
 
 def in_child(ctx: JobContext, text: str) -> dict[str, Any]:
     logging.getLogger("shop").warning("in a child: %s", text)
-    ctx.cost(7)
+    ctx.cost(7, "stamps")
     return {"pid": os.getpid(), "attempt": ctx.attempt, "kind": current_job().kind}  # type: ignore[union-attr]
 
 
@@ -81,8 +81,8 @@ async def test_a_context_knows_the_attempt(crew: Crew) -> None:
     seen: list[JobContext] = []
 
     async def look(ctx: JobContext) -> None:
-        ctx.cost(3, "first")
-        ctx.cost(4)
+        await ctx.cost(3, "first")
+        await ctx.cost(4, "second")
         seen.append(ctx)
         if ctx.attempt == 1:
             raise ValueError("again")
@@ -102,7 +102,8 @@ async def test_a_context_knows_the_attempt(crew: Crew) -> None:
     assert second.stop_reason is None
     assert not second.should_stop
     assert not second.cancel_requested
-    assert [attempt.cost_cents for attempt in crew.attempts(job_id)] == [7, 7]
+    listed = crew.db.fetch("select cost_cents from windlass.list_attempts(%s, %s)", TENANT, job_id)
+    assert [attempt.cost_cents for attempt in listed] == [7, 7]
     assert crew.job(job_id).cost_cents == 14
 
 

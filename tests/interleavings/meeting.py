@@ -13,6 +13,7 @@ JOB = UUID("01900000-0000-7000-8000-00000000000a")
 SIBLING = UUID("01900000-0000-7000-8000-00000000000b")
 NAMES = {JOB: "job", SIBLING: "sibling"}
 _TABLES = ("job", "attempt", "ready", "scheduled", "lease", "cancel_request", "idempotency_key", "event")
+_AUDIT = ("seal", "unsealed")
 
 # One line per fact.  A request behind a job that has ended is left out: a success never waits for a cancel.
 _FACTS = """
@@ -57,7 +58,11 @@ class Meeting:
         """From nothing.  A job that runs shares its lease with another one, unless it is to be alone."""
         self.alone = alone
         superuser = self.db.connection("superuser")
-        superuser.execute(";".join(f"delete from windlass_data.{table}" for table in _TABLES).encode())
+        gone = ";".join(f"delete from windlass_data.{table}" for table in (*_TABLES, *_AUDIT))
+        # The audit refuses to be emptied: its triggers are off meanwhile.
+        superuser.execute(
+            f"set session_replication_role = replica; {gone}; reset session_replication_role".encode()
+        )
         SITUATIONS[situation](self)
 
     def enqueue(self, **fields: Any) -> None:

@@ -4,13 +4,13 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 from uuid import UUID
 
 import psycopg
 
 from tests.interleavings.meeting import JOB, Meeting
-from tests.interleavings.verbs import SAID_FIRST, SAID_SECOND, VERBS
+from tests.interleavings.verbs import SAID_FIRST, SAID_SECOND, VERBS, Verb
 from tests.sql.steps import DEFAULT_TENANT, NODE, Session
 from tests.sql.two import DEADLINE, Ending, Running, Step, attempt
 from tests.support import Database
@@ -38,6 +38,14 @@ STOPS: Mapping[str, str] = {
 LOST = repr("WL003")
 
 
+class Arranged(Protocol):
+    """What two verbs meet on."""
+
+    def arrange(self, situation: str, *, alone: bool = False) -> None: ...
+
+    def look(self) -> frozenset[str]: ...
+
+
 class Player(Running):
     """A statement under way that can be asked whether it has ended."""
 
@@ -58,9 +66,17 @@ class Outcome:
 class Stage:
     """Plays verbs on one database, one after the other or against each other."""
 
-    def __init__(self, db: Database) -> None:
+    def __init__(
+        self,
+        db: Database,
+        meeting: Arranged | None = None,
+        verbs: Mapping[str, Verb] = VERBS,
+        stops: Mapping[str, str] = STOPS,
+    ) -> None:
         self.db = db
-        self.meeting = Meeting(db, Session(db.connection()))
+        self.meeting = Meeting(db, Session(db.connection())) if meeting is None else meeting
+        self.verbs = verbs
+        self.stops = stops
         self._first = Session(db.connect(autocommit=False))
         self._second = Session(db.connect(autocommit=False))
         self._stopper = db.connect("superuser", autocommit=False)
@@ -75,7 +91,7 @@ class Stage:
             for place in order:
                 session, verb, mine = self._role(place, first, second)
                 said[place].append(self._say(session, verb, mine))
-            told = [_joined(verb, said[place]) for place, verb in (("1", first), ("2", second))]
+            told = [_joined(self.verbs[verb], said[place]) for place, verb in (("1", first), ("2", second))]
             self._known[known] = Outcome(repr(told[0]), repr(told[1]), self.meeting.look())
         return self._known[known]
 
@@ -86,9 +102,9 @@ class Stage:
         """
         yield self.serial(situation, first, second, "12")
         yield self.serial(situation, first, second, "21")
-        if VERBS[first].passes:
+        if self.verbs[first].passes:
             yield self.serial(situation, first, second, "121")
-        if VERBS[second].passes:
+        if self.verbs[second].passes:
             yield self.serial(situation, first, second, "212")
         if stop == "the lease" and first == "finish":
             yield replace(self.serial(situation, first, second, "2"), first=LOST)
@@ -150,9 +166,9 @@ class Stage:
         if isinstance(answer, psycopg.Error):
             raise answer
         session.conn.rollback() if _refused(answer) else session.conn.commit()
-        if not VERBS[verb].passes:
+        if not self.verbs[verb].passes:
             return answer
-        return _joined(verb, [answer, self._say(session, verb, mine)])
+        return _joined(self.verbs[verb], [answer, self._say(session, verb, mine)])
 
     def _end_both(self, players: tuple[tuple[Player, Session], ...]) -> list[Any]:
         """Commit each as soon as it has said its verb: the other may be waiting for that."""
@@ -170,19 +186,19 @@ class Stage:
     @contextmanager
     def _stopped(self, stop: str) -> Iterator[None]:
         given = {"job": JOB, "tenant": DEFAULT_TENANT, "node": NODE}
-        self._stopper.execute(STOPS[stop].encode(), given if "%(" in STOPS[stop] else None)
+        self._stopper.execute(self.stops[stop].encode(), given if "%(" in self.stops[stop] else None)
         try:
             yield
         finally:
             self._stopper.rollback()
 
     def _step(self, verb: str, mine: UUID) -> Step:
-        return lambda session: VERBS[verb].say(session, self.meeting, mine)
+        return lambda session: self.verbs[verb].say(session, self.meeting, mine)
 
 
-def _joined(verb: str, answers: list[Any]) -> Any:
-    """One answer for a verb that was said twice: all that it moved, or of a renewal what holds now."""
-    if len(answers) < 2 or verb == "renew":
+def _joined(verb: Verb, answers: list[Any]) -> Any:
+    """One answer for a verb that was said twice: all that it moved, or what holds now."""
+    if len(answers) < 2 or verb.latest:
         return answers[-1] if answers else None
     return sorted(item for answer in answers for item in answer)
 

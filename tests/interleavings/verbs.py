@@ -17,10 +17,14 @@ MUCH_LATER = datetime(2100, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Verb:
-    """`say` gives an answer without ids and times; `passes` over what is held instead of waiting for it."""
+    """`say` gives an answer without ids and times; `passes` over what is held instead of waiting for it.
 
-    say: Callable[[Session, Meeting, UUID], Any]
+    `latest`: said twice, its second answer counts alone.
+    """
+
+    say: Callable[[Session, Any, UUID], Any]
     passes: bool = False
+    latest: bool = False
 
 
 def _codes(rows: list[Any]) -> list[str]:
@@ -71,7 +75,7 @@ VERBS: Mapping[str, Verb] = {
     "fail": Verb(lambda session, meeting, mine: _codes(session.fail(meeting.word, delays=[3600]))),
     "snooze": Verb(lambda session, meeting, mine: _codes(session.snooze(meeting.word, delays=[3600]))),
     "release": Verb(lambda session, meeting, mine: _codes(session.release(meeting.word))),
-    "renew": Verb(_renew, passes=True),
+    "renew": Verb(_renew, passes=True, latest=True),
     "expire": Verb(_expire, passes=True),
     "cancel": Verb(lambda session, meeting, mine: session.cancel(JOB)),
     "redrive": Verb(_redrive),

@@ -5,12 +5,14 @@ import sys
 import time
 
 from tests.model.cases import BROKEN, LARGE, LIVE_LARGE
+from tests.model.cluster_cases import CLUSTER_BROKEN, CLUSTER_BROKEN_LIVE, CLUSTER_LARGE, CLUSTER_LIVE
 from tests.model.tlc import NoChecker, check
 
 
 def main() -> int:
     failed = 0
-    for case in (*LARGE, LIVE_LARGE, *BROKEN):
+    cluster = (*CLUSTER_LARGE, *CLUSTER_LIVE, *CLUSTER_BROKEN, CLUSTER_BROKEN_LIVE)
+    for case in (*LARGE, LIVE_LARGE, *BROKEN, *cluster):
         began = time.monotonic()
         try:
             verdict = check(case, workers=os.cpu_count() or 1, memory_mb=2048)
@@ -24,7 +26,7 @@ def main() -> int:
         else:
             said = f"{verdict.refuted} is false after {len(verdict.trace)} steps: {' '.join(verdict.trace)}"
         mark = "ok " if good else "BAD"
-        sys.stdout.write(f"{mark} {case.name:36} {said} ({time.monotonic() - began:.0f} s)\n")
+        sys.stdout.write(f"{mark} {case.name:44} {said} ({time.monotonic() - began:.0f} s)\n")
         sys.stdout.flush()
     return 1 if failed else 0
 

@@ -1,12 +1,14 @@
 """Every guard that is taken out, one at a time, and the tests chosen for it."""
 
+from tests.mutants.catalog_cluster import CLUSTER
+from tests.mutants.catalog_costs import COSTS
 from tests.mutants.catalog_python import PYTHON
+from tests.mutants.catalog_tenants import TENANTS
 from tests.mutants.mutant import Mutant
 
 LEASE = "sql/code/lease"
 JOB = "sql/code/job"
 FENCING = ("tests/sql/test_fencing.py",)
-TENANCY = ("tests/sql/test_tenancy.py",)
 RACES = ("tests/sql/test_races.py",)
 INTERLEAVINGS = "tests/interleavings/test_interleavings.py"
 
@@ -54,10 +56,18 @@ _TOKENS = (
     Mutant(
         "version",
         "the version rises with each claim",
-        f"{LEASE}/_take_ready.sql",
+        f"{LEASE}/_take_lane.sql",
+        "r.version + 1 as version",
+        "r.version as version",
+        ("tests/sql/test_claim_jobs.py::test_the_version_rises_with_each_claim",),
+    ),
+    Mutant(
+        "version-of-many-lanes",
+        "the version rises with each claim from several lanes",
+        f"{LEASE}/_take_turn.sql",
         "t.version + 1 as version",
         "t.version as version",
-        ("tests/sql/test_claim_jobs.py::test_the_version_rises_with_each_claim",),
+        ("tests/sql/test_claim_sharing.py::test_the_version_rises_with_each_claim_from_several_lanes",),
     ),
     Mutant(
         "retirement-lock",
@@ -157,10 +167,18 @@ _LIFE = (
     Mutant(
         "claim-passes-over",
         "two claims never wait for each other",
-        f"{LEASE}/_take_ready.sql",
-        "limit b.offers\n        for update skip locked",
-        "limit b.offers\n        for update",
+        f"{LEASE}/_take_lane.sql",
+        "for update skip locked",
+        "for update",
         ("tests/sql/test_races.py::test_claim_and_claim",),
+    ),
+    Mutant(
+        "claims-pass-over",
+        "two claims from several lanes never wait for each other",
+        f"{LEASE}/_take_turn.sql",
+        "for update skip locked",
+        "for update",
+        ("tests/sql/test_races.py::test_claim_and_claim_from_several_lanes",),
     ),
     Mutant(
         "gate",
@@ -212,71 +230,4 @@ _LIFE = (
     ),
 )
 
-_TENANTS = (
-    Mutant(
-        "bound-words",
-        "a bound worker speaks of its own tenant's jobs only",
-        f"{LEASE}/_held_jobs.sql",
-        "where l.id = any (p_tokens) and (v_bound is null or l.tenant_id = v_bound)",
-        "where l.id = any (p_tokens)",
-        TENANCY,
-    ),
-    Mutant(
-        "bound-claim",
-        "a bound worker claims its own tenant's jobs only",
-        f"{LEASE}/_open_lanes.sql",
-        "and (v_bound is null or b.tenant_id = v_bound)",
-        "",
-        TENANCY,
-    ),
-    Mutant(
-        "bound-expiry",
-        "a bound role expires its own tenant's leases only",
-        f"{LEASE}/expire_leases.sql",
-        "and (v_bound is null or l.tenant_id = v_bound)",
-        "",
-        TENANCY,
-    ),
-    Mutant(
-        "bound-name",
-        "a bound role cannot name another tenant",
-        "sql/code/tenant/_enter_tenant.sql",
-        "elsif v_bound is not null and v_bound <> p_tenant then",
-        "elsif false then",
-        (*TENANCY, "tests/sql/test_bind_role.py"),
-    ),
-    Mutant(
-        "tenant-policy",
-        "row-level security lets one tenant through",
-        "sql/migrations/0001_job_lifecycle.sql",
-        "on windlass_data.%I using (tenant_id = (select windlass_data.current_tenant())) '",
-        "on windlass_data.%I using (true) '",
-        ("tests/sql/test_role_rights.py",),
-    ),
-    Mutant(
-        "forced-row-security",
-        "row-level security holds the owner too",
-        "sql/migrations/0001_job_lifecycle.sql",
-        "execute format('alter table windlass_data.%I force row level security', v_table);",
-        "",
-        ("tests/schema/test_catalog.py", "tests/sql/test_role_rights.py"),
-    ),
-    Mutant(
-        "closed-to-public",
-        "nobody may call what was not granted",
-        "db/script.py",
-        "revoke all on all routines in schema windlass, windlass_data from public;\n",
-        "",
-        ("tests/schema/test_catalog.py", "tests/sql/test_role_rights.py"),
-    ),
-    Mutant(
-        "search-path",
-        "a caller cannot put objects of its own in the way",
-        f"{JOB}/cancel_job.sql",
-        "set search_path = pg_catalog, pg_temp\n",
-        "",
-        ("tests/schema/test_catalog.py", "tests/sql/test_search_path.py"),
-    ),
-)
-
-MUTANTS = (*_TOKENS, *_TIME, *_LIFE, *_TENANTS, *PYTHON)
+MUTANTS = (*_TOKENS, *_TIME, *_LIFE, *TENANTS, *CLUSTER, *COSTS, *PYTHON)

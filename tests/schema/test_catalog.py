@@ -19,6 +19,7 @@ KEYS_WITHOUT_TENANT = {
     "ready_pkey": "lane and sequence number, both made by the database",
     "lane_pkey": "a number made by the database",
     "lease_pkey": "the lease's token, made by the database",
+    "job_limit_pkey": "a number made by the database",
     "gate_pkey": "the gate's id, made by the database",
     "role_tenant_pkey": "written by operators only; names a database role, not a tenant's choice",
 }

@@ -29,7 +29,14 @@ class Cluster:
         self.tend(name, kinds=kinds)
         return self.ids[name]
 
-    def tend(self, name: str, *, stand: bool = True, kinds: tuple[str, ...] = (KIND,)) -> Any:
+    def tend(
+        self,
+        name: str,
+        *,
+        stand: bool = True,
+        kinds: tuple[str, ...] = (KIND,),
+        local: tuple[str, ...] | None = None,
+    ) -> Any:
         rows = call(
             self.db,
             "tend_cluster",
@@ -38,6 +45,7 @@ class Cluster:
             kinds=list(kinds),
             lease_seconds=LEASE,
             stand=stand,
+            local_kinds=None if local is None else list(local),
         )
         return rows[0] if rows else None
 

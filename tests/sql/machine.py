@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from hypothesis import strategies as st
@@ -23,6 +23,13 @@ RETRY = {"base": BASE_SECONDS, "factor": 2, "cap": None, "jitter": "none"}
 
 picks = st.lists(st.integers(0, 99), min_size=1, max_size=4)
 delays = st.sampled_from([None, 0.0, 5.0, 50.0])
+LATE = ("complete", "skip", "fail", "time out", "snooze", "release")
+TABLES = ("job", "attempt", "ready", "scheduled", "lease", "cancel_request", "idempotency_key")
+LEDGER = ("cost", "cost_delta", "cost_day")
+
+
+class Said(NamedTuple):
+    code: str
 
 
 @dataclass(frozen=True)
@@ -69,7 +76,7 @@ class Machine(RuleBasedStateMachine):
         self.by_tenant = {tenant: Session(self.db.connection(), tenant) for tenant in TENANTS}
         self.worker = self.by_tenant[DEFAULT_TENANT]
         superuser = self.db.connection("superuser")
-        for table in ("job", "attempt", "ready", "scheduled", "lease", "cancel_request", "idempotency_key"):
+        for table in (*TABLES, *LEDGER):
             superuser.execute(f"delete from windlass_data.{table}".encode())
         superuser.execute("update public.stopped_clock set at = %s", [START])
 
@@ -89,6 +96,7 @@ class Machine(RuleBasedStateMachine):
             "give up": lambda: self.worker.fail(*words, outcomes=["canceled"] * len(words), **more),
             "snooze": lambda: self.worker.snooze(*words, **more),
             "release": lambda: self.worker.release(*words),
+            "cost": lambda: [Said(code) for code in self.worker.cost(*((word, 4, "x") for word in words))],
         }[verb]()
         return [row.code for row in rows]
 
@@ -170,6 +178,14 @@ class Machine(RuleBasedStateMachine):
             self.model.end(job, "skipped" if verb == "skip" else "succeeded", result=result)
 
     @precondition(lambda self: self.model.of("running"))
+    @rule(numbers=picks)
+    def cost(self, numbers: list[int]) -> None:
+        running, words = self.held(numbers)
+        assert self.say("cost", words) == ["ok"] * len(words)
+        for job in running:
+            job.cost += 4
+
+    @precondition(lambda self: self.model.of("running"))
     @rule(number=st.integers(0, 99))
     def finish(self, number: int) -> None:
         """In a transaction of its own, and then the worker's report of it."""
@@ -199,7 +215,7 @@ class Machine(RuleBasedStateMachine):
             self.model.end(job, f"{verb}d", wait=wait if verb == "snooze" else 0.0)
 
     @precondition(lambda self: self.model.spent)
-    @rule(numbers=picks, verb=st.sampled_from(["complete", "skip", "fail", "time out", "snooze", "release"]))
+    @rule(numbers=picks, verb=st.sampled_from([*LATE, "cost"]))
     def come_too_late(self, numbers: list[int], verb: str) -> None:
         """Words with tokens that held their job once."""
         words = [Word(token, job_id) for _, job_id, token in choose(self.model.spent, numbers)]

@@ -164,6 +164,18 @@ class Session:
     def release(self, *held: Held) -> list[Any]:
         return self.call("select * from windlass.release_jobs(%s::uuid[], %s::uuid[])", *_words(held))
 
+    def cost(self, *entries: tuple[Held, int, str], ids: Sequence[UUID] | None = None) -> list[str]:
+        """Record costs; one code for each."""
+        rows = self.call(
+            "select code from windlass.record_costs(%s::uuid[], %s::uuid[], %s::bigint[], %s::text[], "
+            "%s::uuid[])",
+            *_words([held for held, _, _ in entries]),
+            [cents for _, cents, _ in entries],
+            [what for _, _, what in entries],
+            ids,
+        )
+        return [row.code for row in rows]
+
     def expire(self, limit: int | None = 100) -> list[tuple[Any, ...]]:
         rows = self.call("select job_id, state from windlass.expire_leases(%s)", limit)
         return [tuple(row) for row in rows]

@@ -88,6 +88,8 @@ def arguments(*, job_id: UUID, token: UUID, gate: UUID, slug: str) -> dict[str, 
         "p_mode": "strict",
         "p_weight": 2,
         "p_delays": [60.0],
+        "p_cents": [5],
+        "p_whats": ["mine"],
         "p_name": "mine",
         "p_keep_succeeded": "0 s",
         "p_keep_canceled": "0 s",
@@ -103,11 +105,13 @@ def fitted(function: Function, given: dict[str, Any]) -> dict[str, Any]:
         fitting["p_jobs"] = '[{"kind": "mine", "payload": {}}]'
     elif function.name == "enqueue_many":
         fitting |= {"p_job": '{"kind": "mine"}', "p_payloads": "[{}]", "p_ids": [uuid4()]}
+    elif function.name == "create_redrive":
+        fitting["p_id"] = UUID(int=78)
     elif function.name in ("set_gate", "clear_gate"):
         fitting["p_node"] = "node"
     elif function.name == "claim_jobs":
         fitting["p_queues"] = ["default", "secret-queue"]
-    elif function.name == "list_jobs":
+    elif function.name in ("list_jobs", "list_costs"):
         fitting.pop("p_queues")
     elif function.name == "set_queue":
         fitting["p_queue"] = "secret-queue"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.sql.operate import call, ids
-from tests.sql.steps import DEFAULT_TENANT, Session
+from tests.sql.steps import DEFAULT_TENANT, UNKNOWN, Session
 from tests.support import Database, Servers, providers_by_major
 
 MANY = 30_000
@@ -60,6 +60,13 @@ def _make(db: Database, state: str, count: int) -> None:
             f"'{'failed' if state == 'dead' else 'succeeded'}', '{state}' {mine}"
         )
     db.execute(query, state, role="superuser")
+    if state == "dead":
+        db.execute(
+            "insert into windlass_data.event (tenant_id, at, actor, action, job_id) "
+            f"select j.tenant_id, j.run_at, 'windlass', 'job.dead', j.id {mine}",
+            state,
+            role="superuser",
+        )
 
 
 def rows_read(db: Database, function: str, **arguments: Any) -> tuple[list[Any], int]:
@@ -99,6 +106,7 @@ def _reads(db: Database) -> int:
         ("list_events", {}, 50),
         ("list_events", {"actions": ["job.dead"]}, 50),
         ("list_events", {"actions": ["gate.set"]}, 0),
+        ("list_events", {"job": UNKNOWN}, 0),
     ],
 )
 def test_a_page_costs_what_it_shows(

@@ -52,6 +52,17 @@ def test_rows_that_somebody_holds_do_not_hold_up_those_behind_them(db: Database,
     assert_whole(db)
 
 
+def test_the_version_rises_with_each_claim_from_several_lanes(db: Database, jobs: Session) -> None:
+    kinds = ("mail", "report")
+    for kind in kinds:
+        jobs.enqueue(kind)
+    for version in range(1, 4):
+        rows = jobs.claim(2)
+        assert sorted((row.kind, row.version) for row in rows) == [(kind, version) for kind in kinds]
+        jobs.release(*rows)
+    assert_whole(db)
+
+
 def test_a_claim_is_full_while_some_tenant_has_work(db: Database, jobs: Session, other: Session) -> None:
     other.enqueue()
     for _ in range(30):

@@ -35,6 +35,23 @@ def test_an_idle_turn_writes_nothing(db: Database, clock: Clock) -> None:
         cluster.tend_all()
 
 
+def test_a_turn_tells_when_the_next_one_matters(db: Database, clock: Clock) -> None:
+    clock.freeze()
+    cluster = Cluster(db, "a", "b")
+    clock.advance(3)
+    turn = cluster.tend("b")
+    assert (turn.busy, turn.leader_seconds) == (False, LEASE - 3)
+    cluster.create()
+    assert cluster.tend("b").busy is True
+    (slow,) = cluster.claim("b")
+    cluster.do("a")
+    assert cluster.end(slow, "succeeded") == ("ok", "succeeded")
+    cluster.act("a")
+    assert cluster.tend("b").busy is True  # its parts are not closed yet
+    cluster.tend("a")
+    assert cluster.tend("b").busy is False
+
+
 def test_a_leader_that_takes_its_turns_leads_on(db: Database, clock: Clock) -> None:
     clock.freeze()
     cluster = Cluster(db, "a", "b")

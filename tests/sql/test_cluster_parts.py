@@ -1,13 +1,13 @@
-"""create_cluster_job, claim_parts, renew_parts, end_parts: each node's part of a job, and their quorum."""
+"""claim_parts, renew_parts, end_parts: each node's part of a job, and their quorum."""
 
-from typing import Any
 from uuid import uuid4
 
 import pytest
 
+from tests.sql.audit import verify
 from tests.sql.cluster import KIND, LEASE, Cluster
 from tests.sql.operate import call
-from tests.sql.steps import DEFAULT_TENANT, refused
+from tests.sql.steps import DEFAULT_TENANT
 from tests.sql.whole import assert_whole, nothing_changed
 from tests.support import Clock, Database
 
@@ -152,6 +152,11 @@ def test_a_job_dead_without_a_quorum_can_be_redriven(db: Database, clock: Clock)
     call(db, "redrive_jobs", tenant=DEFAULT_TENANT, jobs=[job_id])
     cluster.act("a")
     assert cluster.state(job_id) == "succeeded"
+    assert cluster.actions(job_id).count("dead") == 1
+    cluster.create()
+    cluster.do("a")
+    audit = verify(db.connection())
+    assert (audit.fault, audit.unsealed, audit.sealed > 8) == (None, 0, True)
     assert_whole(db)
 
 
@@ -163,59 +168,6 @@ def test_an_operator_may_hurry_a_job_and_that_is_recorded(db: Database) -> None:
     found = cluster.get(job_id)
     assert (found.verdict, cluster.state(job_id)) == ("forced", "succeeded")
     assert found.warning == "the action was begun before it was decided about the parts"
-
-
-def test_the_same_active_key_gives_the_same_job_until_that_has_ended(db: Database) -> None:
-    cluster = Cluster(db, "a", "b")
-    first = cluster.create_row(key="k")
-    again = cluster.create_row(key="k")
-    assert (again.job_id, again.created, again.parts, again.needed) == (first.job_id, False, 2, 2)
-    with refused("WL002"):
-        cluster.create(key="k", payload='{"other": 1}')
-    cluster.do("a")
-    cluster.do("b")
-    cluster.act("a")
-    assert cluster.create(key="k") != first.job_id
-
-
-def test_a_duplicate_writes_nothing(db: Database) -> None:
-    cluster = Cluster(db, "a", "b")
-    cluster.create(key="k")
-    with nothing_changed(db):
-        cluster.create(key="k")
-
-
-def test_a_hundred_parts_are_one_statement(db: Database) -> None:
-    cluster = Cluster(db, "a")
-    db.execute(
-        "insert into windlass_data.node (id, name, host, pid, version, queues, kinds, concurrency,"
-        " started_at, heartbeat_at, cluster_kinds, member_until) select gen_random_uuid(), 'n' || i, '', 0,"
-        " '', '{}', '{}', 1, now(), now(), array[%s], now() + interval '1 hour'"
-        " from generate_series(1, 99) as i",
-        KIND,
-        role="superuser",
-    )
-    row = cluster.create_row()
-    assert (row.parts, row.needed) == (100, 51)
-
-
-WRONG: list[dict[str, Any]] = [
-    {"quorum": "most"},
-    {"quorum_timeout_ms": 0},
-    {"on_timeout": "hope"},
-    {"on_crash": "ignore"},
-    {"part_max_attempts": 0},
-    {"part_retry": '{"base": -1}'},
-    {"max_attempts": 0},
-    {"payload": None},
-]
-
-
-@pytest.mark.parametrize("wrong", WRONG, ids=[next(iter(wrong)) for wrong in WRONG])
-def test_bad_input_is_refused(db: Database, wrong: dict[str, Any]) -> None:
-    cluster = Cluster(db, "a")
-    with nothing_changed(db), refused("WL007"):
-        cluster.create(**wrong)
 
 
 def test_a_late_word_about_a_part_changes_nothing(db: Database, clock: Clock) -> None:
@@ -247,6 +199,17 @@ def test_a_renewed_part_is_not_recovered(db: Database, clock: Clock) -> None:
         assert call(db, "renew_parts", tokens=[part.token]) == []
     assert cluster.parts(job_id) == {"a": "running"}
     assert cluster.end(part) == ("ok", "succeeded")
+
+
+def test_a_renewal_extends_no_other_part(db: Database, clock: Clock) -> None:
+    clock.freeze()
+    cluster = Cluster(db, "a", "b")
+    job_id = cluster.create(on_timeout="wait")
+    (part,), _ = cluster.claim("a"), cluster.claim("b")
+    cluster.elapse(LEASE / 2)
+    assert call(db, "renew_parts", tokens=[part.token]) == []
+    cluster.elapse(LEASE / 2 + 1)
+    assert cluster.parts(job_id) == {"a": "running", "b": "retrying"}
 
 
 @pytest.mark.parametrize(("outcome", "delay"), [("released", None), ("snoozed", [5.0])])

@@ -85,6 +85,29 @@ def test_a_node_never_has_two_parts_of_a_job(db: Database, clock: Clock) -> None
     assert shown.needed == 2, "of the two that are left"
 
 
+@pytest.mark.parametrize(("quorum", "before", "after"), [("majority", 4, 2), ("all", 7, 3)])
+def test_a_node_started_again_four_times_counts_once(
+    db: Database, clock: Clock, quorum: str, before: int, after: int
+) -> None:
+    clock.freeze()
+    cluster = Cluster(db, "a", "b", "c")
+    for _ in range(4):
+        cluster.start("b")
+    job_id = cluster.create(on_timeout="wait", quorum=quorum)
+    assert (len(cluster.get(job_id).parts), cluster.get(job_id).needed) == (7, before)
+    cluster.do("a")
+    cluster.elapse(LEASE + 1)  # the earlier lives of b take no turns
+    assert cluster.get(job_id).needed == after
+    for name in ("b", "c")[: after - 1]:
+        assert cluster.claim_action("a") == []
+        cluster.do(name)
+    cluster.act("a")
+    assert cluster.state(job_id) == "succeeded"
+    states = [part["state"] for part in cluster.get(job_id).parts]
+    assert (states.count("canceled"), states.count("succeeded")) == (4, after)
+    assert_whole(db)
+
+
 def test_the_next_leader_goes_on_where_the_last_one_was(db: Database, clock: Clock) -> None:
     clock.freeze()
     cluster = Cluster(db, "a", "b", "c")

@@ -32,6 +32,7 @@ VERBS: dict[str, Callable[[Session, Held], list[Any]]] = {
     "snooze": lambda jobs, held: [row.code for row in jobs.snooze(held, delays=[60])],
     "release": lambda jobs, held: [row.code for row in jobs.release(held)],
     "renew": lambda jobs, held: [code for _, _, code in jobs.renew(held.token)],
+    "cost": lambda jobs, held: jobs.cost((held, 5, "stamps")),
 }
 
 
@@ -135,8 +136,8 @@ def test_the_right_token_is_heard(db: Database, jobs: Session, subtests: pytest.
                 jobs.finish(held)
             else:
                 assert "lease_lost" not in say(jobs, held)
-            assert (jobs.state(held.job_id) == "running") == (verb == "renew")
+            assert (jobs.state(held.job_id) == "running") == (verb in ("renew", "cost"))
             if verb in ("fail", "time out", "snooze", "release"):
                 jobs.cancel(held.job_id)
-            elif verb == "renew":
+            elif verb in ("renew", "cost"):
                 jobs.complete(held)

@@ -75,12 +75,38 @@ def test_a_job_whose_worker_vanished_was_ended_by_windlass(db: Database, jobs: S
     assert (row.action, row.actor, row.details["outcome"]) == ("job.dead", "windlass", "crashed")
 
 
-def test_a_redriven_job_is_no_longer_dead_but_the_redrive_says_it_was(db: Database, jobs: Session) -> None:
+def test_a_death_outlasts_the_redrive_and_the_job(db: Database, jobs: Session) -> None:
     job_id = kill(jobs)
     call(db, "redrive_jobs", tenant=DEFAULT_TENANT)
-    (row,) = read_all(db)
-    assert (row.action, row.job_id) == ("job.redrive", job_id)
-    assert {"died_at", "version"} <= set(row.details)
+    jobs.fail(jobs.claim_one())
+    call(db, "redrive_jobs", tenant=DEFAULT_TENANT, max_attempts=1)
+    jobs.fail(jobs.claim_one())
+    told = ["job.dead", "job.redrive", "job.dead", "job.redrive", "job.dead"]
+    rows = read_all(db)
+    assert [row.action for row in rows] == told, "each death once"
+    assert {"died_at", "version"} <= set(rows[1].details)
+    assert [row.details["attempt"] for row in rows[::2]] == [3, 2, 1]
+    (done,) = call(
+        db, "prune_jobs", **{f"keep_{end}": "0 s" for end in ("succeeded", "canceled", "skipped", "dead")}
+    )
+    assert done.removed == 1
+    assert [row.action for row in read_all(db)] == told
+    assert {row.job_id for row in read_all(db)} == {job_id}
+
+
+def test_the_facts_about_one_job(db: Database, jobs: Session, told: dict[str, UUID]) -> None:
+    for state, job_id in told.items():
+        deeds = {"job.cancel"} if state == "canceled" else set()
+        assert {row.action for row in read_all(db, job=job_id, limit=1)} == deeds | {f"job.{state}"}
+    assert read_all(db, job=told["dead"], actions=["job.cancel"]) == []
+    assert read_all(db, job=UNKNOWN) == []
+
+
+def test_an_event_knows_the_login_and_its_place(db: Database, told: dict[str, UUID]) -> None:
+    by_action = {row.action: row for row in read_all(db)}
+    assert (by_action["job.cancel"].login, by_action["job.cancel"].actor) == ("windlass_app", "ada")
+    assert by_action["job.cancel"].place is not None
+    assert by_action["job.succeeded"].place is None, "it is read from its attempt"
 
 
 def test_filters(db: Database, jobs: Session, told: dict[str, UUID], clock: Clock) -> None:

@@ -29,8 +29,8 @@ def test_every_field_oldest_first(db: Database, clock: Clock) -> None:
     later = clock.freeze()
     second = call_value(db, "set_gate")
     rows = call(db, "list_gates")
-    assert tuple(rows[0]) == (first, DEFAULT_TENANT, "q", "k", "n", "why", "ada", now, until)
-    assert tuple(rows[1]) == (second, None, None, None, None, "", "windlass_app", later, None)
+    assert tuple(rows[0]) == (first, DEFAULT_TENANT, "q", "k", "n", "why", "ada", now, until, False)
+    assert tuple(rows[1]) == (second, None, None, None, None, "", "windlass_app", later, None, False)
 
 
 def test_an_expired_gate_holds_no_longer(db: Database, clock: Clock) -> None:

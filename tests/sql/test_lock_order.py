@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
+from tests.sql.audit import seal, verify
 from tests.sql.steps import Session
 from tests.sql.whole import assert_whole, lapse
 from tests.support import Database
@@ -153,6 +154,9 @@ def test_no_mix_of_verbs_deadlocks_or_loses_a_job(db: Database, jobs: Session) -
     surprises = {code: n for code, n in codes.items() if " " in code and code not in expected}
     assert surprises == {}, f"seed {SEED}: {codes}"
     assert_whole(db, exact_leases=False, late_cancel=True)
+    seal(db)
+    audit = verify(db.connection(), limit=100)
+    assert (audit.fault, audit.unsealed) == (None, 0), "the chain of what all of them did"
     drain(db, jobs)
     assert_whole(db, late_cancel=True)
     states = Counter(jobs.state(job_id) for job_id in set(shared))

@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 
 from tests.sql.bulk import Cost, fill, keep_statistics_still, measure
-from tests.sql.steps import Session
+from tests.sql.steps import DEFAULT_TENANT, Session
 from tests.support import Database
 from windlass.model import uuid7_many
 
@@ -122,10 +122,21 @@ CALLS: dict[str, tuple[str, Prepare]] = {
     "get scheduled": ("windlass.get_job(%s, %s)", one_of("scheduled")),
     "get running": ("windlass.get_job(%s, %s)", one_of("lease")),
     "get finished": ("windlass.get_job(%s, %s)", one_of("attempt")),
+    "explain ready": ("windlass.explain_job(%s, %s)", one_of("ready")),
+    "explain scheduled": ("windlass.explain_job(%s, %s)", one_of("scheduled")),
+    "explain running": ("windlass.explain_job(%s, %s)", one_of("lease")),
+    "explain finished": ("windlass.explain_job(%s, %s)", one_of("attempt")),
     "cancel ready": ("windlass.cancel_job(%s, %s)", one_of("ready")),
     "cancel scheduled": ("windlass.cancel_job(%s, %s)", one_of("scheduled")),
     "cancel running": ("windlass.cancel_job(%s, %s)", one_of("lease")),
 }
+
+
+def explained_at_the_end(conn: Any) -> Cost:
+    """What it costs to explain the last job of a long line: places before it are counted, up to 10,000."""
+    (last,) = conn.execute("select job_id from windlass_data.ready order by seq desc limit 1").fetchone()
+    with conn.transaction():
+        return measure(conn, "select * from windlass.explain_job(%s, %s)", DEFAULT_TENANT, last)
 
 
 def costs(db: Database, conn: Any) -> dict[str, Cost]:
@@ -165,3 +176,5 @@ def test_no_call_costs_more_where_there_are_more_jobs(db: Database) -> None:
         if cost.scanned or cost.pages > 2 * base[name].pages + 100
     }
     assert report == {}
+    last = explained_at_the_end(db.connect("superuser"))
+    assert (last.pages < 12_000, last.scanned) == (True, frozenset()), last

@@ -67,6 +67,11 @@ def pages_of(db: Database, conn: Any) -> dict[str, int]:
         role="superuser",
     )
     named = [row.lane_id for row in lanes]
+    last = db.fetch_value(
+        "select r.job_id from windlass_data.ready as r where r.lane_id = %s order by r.seq desc limit 1",
+        named[0],
+        role="superuser",
+    )
     claim = "select * from windlass.claim_jobs(%s, '{default}', null, %s, 30, false, %s, %s, true)"
     batch = json.dumps([{"kind": "mail", "payload": {}}] * BATCH)
     found: dict[str, int] = {}
@@ -81,6 +86,7 @@ def pages_of(db: Database, conn: Any) -> dict[str, int]:
         with conn.transaction(force_rollback=True):
             conn.execute("set local session authorization windlass_app")
             jobs = Session(conn, node=uuid4())
+            cost("explain", "select * from windlass.explain_job(%s, %s)", lanes[0].tenant_id, last)
             cost("enqueue", "select * from windlass.enqueue_jobs(%s, %s)", lanes[0].tenant_id, batch)
             cost("claim from named lanes", claim, jobs.node, BATCH, named, [0] * LANES)
             rows = jobs.call(claim, jobs.node, BATCH, named, [0] * LANES)

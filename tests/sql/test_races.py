@@ -105,6 +105,18 @@ def test_claim_and_claim(db: Database, jobs: Session, two: Two, ending: Ending) 
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
+def test_claim_and_claim_from_several_lanes(db: Database, jobs: Session, two: Two, ending: Ending) -> None:
+    ids = {jobs.enqueue(kind) for kind in ("mail", "report") for _ in range(4)}
+    race = two.race(lambda s: s.claim(2), lambda s: s.claim(2), ending=ending)
+    assert not race.waited, "a claim waits for nobody"
+    first, second = ({row.job_id for row in rows} for rows in (race.first, race.second))
+    assert (len(first), len(second), first & second) == (2, 2, set())
+    left = {row.job_id for row in jobs.claim(8)}
+    assert left == ids - second - (first if ending == "commit" else set())
+    assert_whole(db)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
 def test_renew_then_expire(db: Database, jobs: Session, two: Two, ending: Ending) -> None:
     job_id = jobs.enqueue()
     held = jobs.claim_one()

@@ -72,16 +72,17 @@ def test_a_finished_holder_is_succeeded_once(db: Database, jobs: Session, two: T
     assert_whole(db)
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
-def test_two_producers_make_one_new_lane(db: Database, jobs: Session, two: Two, ending: Ending) -> None:
-    race = two.race(
-        lambda s: s.enqueue_row("new", queue="new"),
-        lambda s: s.enqueue_row("new", queue="new"),
-        ending=ending,
-    )
-    assert race.second.created
-    assert len(jobs.claim(5, queues=["new"])) == (2 if ending == "commit" else 1)
-    assert db.fetch_value("select count(*) from windlass_data.lane", role="superuser") == 1
+def test_a_new_lane_is_waited_for_by_nobody(db: Database, jobs: Session) -> None:
+    """Two transactions that need the same one make two; the jobs of both stand in one line all the same."""
+    first, second = (Session(db.connect(autocommit=False)) for _ in range(2))
+    order = [first.enqueue("new", queue="new")]
+    order += [second.enqueue("new", queue="new") for _ in range(2)]
+    order += [first.enqueue("new", queue="new")]
+    second.conn.commit()
+    first.conn.commit()
+    order += [jobs.enqueue("new", queue="new")]
+    assert db.fetch_value("select count(*) from windlass_data.lane", role="superuser") == 2
+    assert [row.job_id for row in jobs.claim(9, queues=["new"])] == order
     assert_whole(db)
 
 

@@ -113,9 +113,9 @@ def test_filters(db: Database, jobs: Session, clock: Clock) -> None:
 def test_one_event_per_job_tells_who_why_and_how_it_had_died(db: Database, jobs: Session) -> None:
     dead = sorted(kill(jobs) for _ in range(2))
     redrive(db, reason="mail server is back", actor="ada")
-    told = sorted(events(db, DEFAULT_TENANT), key=lambda event: event[2])
+    told = sorted(events(db, DEFAULT_TENANT)[2:], key=lambda event: event[2])
     assert told == [("ada", "job.redrive", job_id, "mail server is back") for job_id in dead]
-    ((details,), _) = events(db, DEFAULT_TENANT, "details")
+    (_, _, (details,), _) = events(db, DEFAULT_TENANT, "details")
     assert (details["version"], details["counted"], details["error"]) == (1, 1, "ValueError")
     assert "died_at" in details
 
@@ -184,7 +184,7 @@ def test_two_redrives_at_once_queue_the_job_once(db: Database, jobs: Session, na
             assert again.result() == []
     assert_whole(db)
     assert len(jobs.claim(9)) == 1
-    assert len(events(db, DEFAULT_TENANT)) == 1
+    assert [action for (action,) in events(db, DEFAULT_TENANT, "action")] == ["job.dead", "job.redrive"]
 
 
 def test_a_redrive_rolled_back_leaves_the_job_to_the_next(db: Database, jobs: Session) -> None:

@@ -56,8 +56,23 @@ def test_what_runs_already_runs_on(db: Database, jobs: Session) -> None:
     jobs.enqueue()
     held = jobs.claim_one()
     set_gate(db)
-    assert jobs.renew(held.token) == []
+    assert jobs.renew(held.token) == [(held.token, held.job_id, "gated")], "so that it starts nothing of it"
     assert jobs.complete(held) == []
+
+
+def test_what_runs_already_is_sent_back_when_asked(db: Database, jobs: Session) -> None:
+    for kind in ("mail", "mail", "report"):
+        jobs.enqueue(kind)
+    held = jobs.claim(3)
+    set_gate(db, kind="mail", release=True)
+    done, mail = (row for row in held if row.kind == "mail")
+    jobs.complete(done)
+    tokens = {row.token for row in held}
+    assert jobs.renew(*tokens) == [(mail.token, mail.job_id, "release_requested")]
+    set_gate(db, kind="mail")
+    assert jobs.renew(*tokens) == [(mail.token, mail.job_id, "gated")]
+    call(db, "clear_gate", kind="mail")
+    assert jobs.renew(*tokens) == []
 
 
 def test_a_gate_ends_at_its_expiry(db: Database, jobs: Session, clock: Clock) -> None:

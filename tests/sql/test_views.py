@@ -71,7 +71,11 @@ def test_attempts_agree_with_list_attempts(db: Database) -> None:
 
 @pytest.mark.usefixtures("lived")
 def test_events_are_what_was_done(db: Database) -> None:
-    assert {row.action for row in read(db, "events", DEFAULT_TENANT)} == {"job.redrive", "job.cancel"}
+    assert {row.action for row in read(db, "events", DEFAULT_TENANT)} == {
+        "job.dead",
+        "job.redrive",
+        "job.cancel",
+    }
 
 
 @pytest.mark.usefixtures("lived")

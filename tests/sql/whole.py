@@ -75,6 +75,31 @@ union all
 select 'lease ' || l.id || ' has arrays of unlike length' from windlass_data.lease as l
 where cardinality(l.job_ids) <> cardinality(l.versions) or cardinality(l.job_ids) <> cardinality(l.counted)
 union all
+select 'job ' || j.id || ' has a key and stands in no line of it'
+from windlass_data.job as j
+join place as p on p.tenant_id = j.tenant_id and p.job_id = j.id and p.place <> 'ended'
+where j.concurrency_key is not null and not exists (
+  select from windlass_data.key_line as k where k.tenant_id = j.tenant_id and k.job_id = j.id)
+union all
+select 'job ' || k.job_id || ' stands in the line of its key and is ' || coalesce(p.place, 'nowhere')
+from windlass_data.key_line as k
+left join place as p on p.tenant_id = k.tenant_id and p.job_id = k.job_id
+left join windlass_data.scheduled as s on s.tenant_id = k.tenant_id and s.job_id = k.job_id
+where p.place is null or p.place = 'ended' or (not k.held and p.place <> 'scheduled')
+   or (k.place is null) is distinct from (s.run_at is not null and s.run_at < 'infinity' and not k.held)
+   or (k.held and s.run_at = 'infinity')
+union all
+select k.kind || ' ' || k.key || ' is held by ' || count(*) from windlass_data.key_line as k
+where k.held group by k.tenant_id, k.kind, k.key having count(*) > max(k.allowed)
+union all
+select k.kind || ' ' || k.key || ' has a turn to give that nobody will give'
+from windlass_data.key_line as k
+where not exists (
+  select from windlass_data.key_check as c
+  where c.tenant_id = k.tenant_id and c.kind = k.kind and c.key = k.key)
+group by k.tenant_id, k.kind, k.key
+having count(*) filter (where k.held) < max(k.allowed) filter (where not k.held and k.place is not null)
+union all
 select 'attempt of the unknown job ' || a.job_id from attempts as a
 where not exists (select from windlass_data.job as j where j.tenant_id = a.tenant_id and j.id = a.job_id)
 union all

@@ -3,6 +3,7 @@
 import json
 import threading
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 from uuid import uuid4
 
@@ -155,13 +156,17 @@ def test_words_for_other_ends() -> None:
 
 def test_a_context_adds_up_costs_and_refuses_nonsense() -> None:
     context = JobContext(a_job(), "w")
-    assert context.cost_cents is None
-    context.cost(3)
-    context.cost(0)
+    assert context.cost_cents == 0
+    context.cost(3, "stamps")
+    context.cost(0, "x" * 200)
     assert context.cost_cents == 3
-    for bad in (-1, 1.5, True, 2**63):
-        with pytest.raises(InvalidInput):
-            context.cost(bad)  # type: ignore[arg-type]
+    for cents in (-1, 1.5, Decimal(1), float("nan"), True, None, "3", 10**12 + 1, 2**63):
+        with pytest.raises(InvalidInput, match="whole number of cents"):
+            context.cost(cents, "stamps")  # type: ignore[arg-type]
+    for what in ("", "  ", "x" * 201, None, 7, b"stamps", "a\x00b", "\ud800"):
+        with pytest.raises(InvalidInput, match="what a cost is for"):
+            context.cost(3, what)  # type: ignore[arg-type]
+    assert context.cost_cents == 3
 
 
 async def test_a_context_tells_loops_and_threads_why_to_stop() -> None:

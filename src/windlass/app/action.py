@@ -8,12 +8,12 @@ from typing import Any
 
 from windlass.app.function import Clients
 from windlass.cluster.context import LeaderContext
-from windlass.errors import NotLeader
+from windlass.errors import InvalidInput, NotLeader
 from windlass.model import RetryPolicy, Snooze
 from windlass.model.cluster import CLUSTER_QUEUE
 from windlass.worker.context import JobContext
 from windlass.worker.payload import bare_function
-from windlass.worker.registry import JobDefinition
+from windlass.worker.registry import Isolation, JobDefinition
 
 __all__ = ["action_definition", "summarizing_action"]
 
@@ -26,8 +26,14 @@ def action_definition(
     max_attempts: int | None = None,
     retry: RetryPolicy | str | None = None,
     timeout: float | None = None,
+    isolation: Isolation = "auto",
 ) -> JobDefinition:
     """The definition of a leader's action, whose first parameter may be a LeaderContext."""
+    if isolation == "process":
+        raise InvalidInput(
+            "a leader's action cannot run in a process of its own: it begins by asking for its term, with the"
+            ' connection of its node; isolation is "loop" or "thread"'
+        )
     parameters = list(inspect.signature(function).parameters.values())
     hints = typing.get_type_hints(bare_function(function), include_extras=True)
     wants_context = bool(parameters) and _is_context(parameters[0], hints)
@@ -41,6 +47,7 @@ def action_definition(
         max_attempts=max_attempts,
         retry=retry,
         timeout=timeout,
+        isolation=isolation,
     )
 
 

@@ -4,16 +4,20 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, Unpack
+from uuid import UUID
 
 from windlass.app.cluster import ClusterDecorator, LeaderDecorator
 from windlass.app.function import JobDecorator
+from windlass.app.redrive import RedriveOptions, refuse_broken_patch
 from windlass.client import AsyncClient, SyncClient, TenantName, database_url
+from windlass.client.redrive import new_redrive
 from windlass.cluster.kinds import ClusterKinds
 from windlass.errors import InvalidInput
 from windlass.settings import Settings
 from windlass.telemetry import Telemetry
 from windlass.worker.registry import Registry
+from windlass.worker.system import SystemWorker
 from windlass.worker.worker import Worker
 
 __all__ = ["Windlass"]
@@ -96,7 +100,7 @@ class Windlass:
         What is left out is as in the settings.
         """
         settings = self.settings
-        return Worker(
+        return SystemWorker(
             self.database_url,
             self.registry,
             queues=settings.queues if queues is None else queues,
@@ -111,6 +115,30 @@ class Windlass:
             max_result_bytes=settings.max_result_bytes,
             max_error_bytes=settings.max_error_bytes,
         )
+
+    async def redrive(
+        self, *, reason: str | None = None, tenant: TenantName | None = None, **what: Unpack[RedriveOptions]
+    ) -> UUID:
+        """Revive dead jobs in a job of its own, which survives its starter: its id.
+
+        A patch that breaks every payload of the first few jobs is refused; later, each that it breaks is
+        left dead, and counted.
+        """
+        redrive = new_redrive(**what)
+        seen = await self.client.preview_redrive(redrive, whole=False, tenant=tenant)
+        refuse_broken_patch(self.registry, redrive, seen.sample)
+        expected = seen.matched if seen.cursor is None else None
+        return await self.client.create_redrive(redrive, expected=expected, reason=reason, tenant=tenant)
+
+    def redrive_sync(
+        self, *, reason: str | None = None, tenant: TenantName | None = None, **what: Unpack[RedriveOptions]
+    ) -> UUID:
+        """The same, blocking."""
+        redrive = new_redrive(**what)
+        seen = self.sync.preview_redrive(redrive, whole=False, tenant=tenant)
+        refuse_broken_patch(self.registry, redrive, seen.sample)
+        expected = seen.matched if seen.cursor is None else None
+        return self.sync.create_redrive(redrive, expected=expected, reason=reason, tenant=tenant)
 
     @contextmanager
     def at(self, database_url: str) -> Iterator[Self]:

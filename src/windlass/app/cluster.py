@@ -110,12 +110,19 @@ class ClusterFunction(Creator[P], Generic[C, V, P]):
         max_attempts: int | None = None,
         retry: RetryPolicy | str | None = None,
         timeout: float | None = None,
+        isolation: Isolation = "auto",
     ) -> Callable[[A], A]:
         """Say what the leader does once the parts are done: `@compact.leader()`.
 
         A first parameter `ctx: LeaderContext` gets the term and what the parts came to; the others are the
-        payload, as the local work has it.
+        payload, as the local work has it.  It runs in the node's own process, so where the parts do not,
+        `isolation` must say how: "loop" or "thread".
         """
+        if isolation == "auto" and self.definition.isolation == "process":
+            raise InvalidInput(
+                f"the parts of {self.cluster_kind.kind!r} run in processes of their own, and its leader's"
+                ' action cannot: say isolation="thread" or isolation="loop" for the action'
+            )
 
         def declare(function: A) -> A:
             self.cluster_kind.action = action_definition(
@@ -125,6 +132,7 @@ class ClusterFunction(Creator[P], Generic[C, V, P]):
                 max_attempts=max_attempts,
                 retry=retry,
                 timeout=timeout,
+                isolation=isolation,
             )
             return function
 
@@ -233,6 +241,7 @@ class LeaderDecorator:
         max_attempts: int | None = None,
         retry: RetryPolicy | str | None = None,
         timeout: float | None = None,
+        isolation: Isolation = "auto",
     ) -> "LeaderDecorator": ...
 
     @overload

@@ -10,7 +10,9 @@ from uuid import UUID
 from windlass.client import AsyncClient, JobHandle, SyncClient, SyncJobHandle, TenantName
 from windlass.errors import InvalidInput
 from windlass.model import NewJob, RetryPolicy, Scope, retry_preset
+from windlass.model.names import concurrency_key_text
 from windlass.worker.context import JobContext
+from windlass.worker.keys import KeySource
 from windlass.worker.registry import Isolation, JobDefinition, Registry
 
 __all__ = ["Clients", "Enqueuer", "JobDecorator", "JobFunction", "JobOptions"]
@@ -49,6 +51,8 @@ class JobOptions(TypedDict, total=False):
     timeout: float | timedelta | None
     trace_id: str | None
     correlation_id: str | None
+    concurrency_key: str | int | UUID | None
+    concurrency_limit: int | None
 
 
 class Enqueuer(Generic[P, R]):
@@ -68,7 +72,7 @@ class Enqueuer(Generic[P, R]):
 
     def new(self, *args: P.args, **kwargs: P.kwargs) -> NewJob:
         """The job that an enqueue would send, checked; `enqueue_jobs` of a client takes many such."""
-        return self._describe(self.definition.encode_payload(*args, **kwargs))
+        return self._describe(*self.definition.encode_keyed(*args, **kwargs))
 
     async def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> JobHandle[R]:
         """Enqueue one job with this payload."""
@@ -84,11 +88,19 @@ class Enqueuer(Generic[P, R]):
         A payload is the handler's model (or a dict of its fields), a dict of its parameters, a tuple of
         them in order, or the only one.
         """
-        return await self._client.enqueue_many(payloads=payloads, **self._shared())
+        self._refuse_one_for_many()
+        tenant = self._options.get("tenant")
+        if self._keys_differ:
+            return await self._client.enqueue_jobs(self._each(payloads), tenant=tenant)
+        return await self._client.enqueue_many(payloads=payloads, tenant=tenant, **self._shared())
 
     def enqueue_many_sync(self, payloads: Iterable[Any]) -> list[SyncJobHandle[R]]:
         """Enqueue a job for each payload, all or none, blocking."""
-        return self._sync.enqueue_many(payloads=payloads, **self._shared())
+        self._refuse_one_for_many()
+        tenant = self._options.get("tenant")
+        if self._keys_differ:
+            return self._sync.enqueue_jobs(self._each(payloads), tenant=tenant)
+        return self._sync.enqueue_many(payloads=payloads, tenant=tenant, **self._shared())
 
     @property
     def _client(self) -> AsyncClient:
@@ -100,33 +112,41 @@ class Enqueuer(Generic[P, R]):
         connection = self._options.get("connection")
         return self._clients.sync if connection is None else self._clients.sync.using(connection)
 
-    def _shared(self) -> dict[str, Any]:
-        """What the jobs of one call have in common."""
+    @property
+    def _keys_differ(self) -> bool:
+        """Whether each payload has a concurrency key of its own."""
+        return self.definition.key is not None and self._options.get("concurrency_key") is None
+
+    def _refuse_one_for_many(self) -> None:
         for name in ("id", "key"):
             if self._options.get(name) is not None:
                 raise InvalidInput(
                     f"one {name} cannot serve many jobs: make each with .options({name}=...).new(...)"
                 )
-        said = self._said()
-        return {**said, "tenant": self._options.get("tenant"), "encode": self._encode}
+
+    def _shared(self) -> dict[str, Any]:
+        """What the jobs of one call have in common."""
+        return {**self._said(None), "encode": self._encode}
+
+    def _each(self, payloads: Iterable[Any]) -> list[NewJob]:
+        kind = self.definition
+        return [self._describe(*_called(kind.encode_keyed, kind, payload)) for payload in payloads]
 
     def _encode(self, payload: Any) -> Any:
-        if self.definition.payload_type is None and isinstance(payload, Mapping):
-            return self.definition.encode_payload(**payload)
-        arguments = payload if isinstance(payload, tuple) else (payload,)
-        return self.definition.encode_payload(*arguments)
+        return _called(self.definition.encode_payload, self.definition, payload)
 
-    def _describe(self, payload: Any) -> NewJob:
+    def _describe(self, payload: Any, found: str | None) -> NewJob:
         said = self._options
         return NewJob(
             payload=payload,
             id=said.get("id"),
             key=said.get("key"),
             scope=_or(said.get("scope"), "forever"),
-            **self._said(),
+            **self._said(found),
         )
 
-    def _said(self) -> dict[str, Any]:
+    def _said(self, found: str | None) -> dict[str, Any]:
+        """What is sent beside the payload, whose own concurrency key is `found`."""
         kind, said = self.definition, self._options
         retry = said.get("retry")
         policy = retry_preset(retry) if isinstance(retry, str) else retry or kind.retry
@@ -142,7 +162,15 @@ class Enqueuer(Generic[P, R]):
             "timeout": _or(said.get("timeout"), kind.timeout),
             "trace_id": said.get("trace_id"),
             "correlation_id": said.get("correlation_id"),
+            **self._turn(found),
         }
+
+    def _turn(self, found: str | None) -> dict[str, Any]:
+        given, limit = self._options.get("concurrency_key"), self._options.get("concurrency_limit")
+        key = found if given is None else concurrency_key_text(given)
+        if key is None and self.definition.key is not None:
+            return {}  # a payload without a key, of a kind whose jobs may have one
+        return {"concurrency_key": key, "concurrency_limit": _or(limit, self.definition.concurrency_limit)}
 
 
 class JobFunction(Enqueuer[P, R], Generic[C, V, P, R]):
@@ -205,6 +233,8 @@ class JobDecorator:
         retry: RetryPolicy | str | None = None,
         timeout: float | None = None,
         isolation: Isolation = "auto",
+        concurrency_key: KeySource | None = None,
+        concurrency_limit: int | None = None,
     ) -> "JobDecorator": ...
 
     def __call__(self, function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
@@ -213,6 +243,13 @@ class JobDecorator:
             return JobDecorator(self._clients, self._registry, **said)
         definition = self._registry.add(JobDefinition.from_function(function, **said))
         return JobFunction(self._clients, definition)
+
+
+def _called(encode: Callable[..., T], kind: JobDefinition, payload: Any) -> T:
+    """What `encode` makes of a payload as `enqueue_many` takes it."""
+    if kind.payload_type is None and isinstance(payload, Mapping):
+        return encode(**payload)
+    return encode(*(payload if isinstance(payload, tuple) else (payload,)))
 
 
 def _or(said: T | None, default: T) -> T:

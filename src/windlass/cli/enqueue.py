@@ -49,6 +49,12 @@ def enqueue(
         Literal["forever", "active"],
         typer.Option(help="How long the key counts: while the job is kept, or until it has ended."),
     ] = "forever",
+    concurrency_key: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Jobs of the kind with this key take turns, in order.")
+    ] = None,
+    concurrency_limit: Annotated[
+        int | None, typer.Option(metavar="N", help="How many with the key at a time, if not one.")
+    ] = None,
     max_attempts: Annotated[int | None, typer.Option(metavar="N", help="How often it may be tried.")] = None,
     retry: Annotated[
         str | None, typer.Option(metavar="NAME", help="A retry preset, such as doubling_to_an_hour.")
@@ -92,6 +98,8 @@ def enqueue(
             delay=delay,
             key=key,
             scope=scope,
+            concurrency_key=concurrency_key,
+            concurrency_limit=concurrency_limit,
             max_attempts=max_attempts,
             retry=retry,
             timeout=timeout,
@@ -115,11 +123,10 @@ def enqueue(
         say(pretty(result))
 
 
-def read_payload(text: str) -> Any:
+def read_payload(text: str, source: str = "the payload") -> Any:
     """The payload that the word stands for; InvalidInput if it is not JSON."""
-    source = "the payload"
     if text == "-":
-        text, source = sys.stdin.read(), "the payload on standard input"
+        text, source = sys.stdin.read(), f"{source} on standard input"
     try:
         return json.loads(text)
     except RecursionError:

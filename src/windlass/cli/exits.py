@@ -29,6 +29,7 @@ class Exit(IntEnum):
     JOB_FAILED = 9
     WAIT_TIMEOUT = 10
     LIMIT_EXCEEDED = 11
+    AUDIT_BROKEN = 12
     INTERRUPTED = 130
 
 
@@ -63,6 +64,7 @@ CODES_HELP = """Exit codes
   9  the awaited job ended, but not succeeded
  10  the wait ended before the job did
  11  limit_exceeded
+ 12  an audit was altered
 130  interrupted"""
 
 _WHAT_TO_DO: Mapping[str, str] = {
@@ -72,12 +74,12 @@ _WHAT_TO_DO: Mapping[str, str] = {
     "idempotency_conflict": "Use another key, or send what the key was first used with.",
     "invalid_transition": "Look at the job as it is now: windlass jobs show ID.",
     "lease_lost": "Nothing was changed; the job belongs to another attempt.",
-    "not_leader": "Ask the leader instead.",
+    "not_leader": "Cluster jobs need a leader: windlass nodes shows who leads, and who could.",
     "forbidden": "Connect as a role that may do this, for the tenant that it belongs to.",
     "unavailable": "Is the database running and reachable? `windlass doctor` looks closer.",
     "schema_mismatch": "`windlass migrate` installs what is missing; a newer database needs a newer release.",
     "wait_timeout": "The job is still on its way; wait again, or look: windlass jobs show ID.",
-    "limit_exceeded": "Try again later.",
+    "limit_exceeded": "`windlass limits` shows what is used of it; try again later, or raise it.",
 }
 
 

@@ -36,6 +36,7 @@ def list_gates(tenant: TenantName = None, database_url: DatabaseUrl = None, as_j
         Column("HOLDS", lambda gate: gate.scope),
         Column("REASON", lambda gate: gate.reason),
         Column("BY", lambda gate: gate.actor),
+        Column("RUNNING", lambda gate: "released" if gate.releases else "runs on"),
         Column("SINCE", lambda gate: stamp(gate.created_at)),
         Column("UNTIL", lambda gate: gate.expires_at and stamp(gate.expires_at)),
     ]
@@ -55,22 +56,34 @@ def set_gate(
             parser=to_moment_or_span, metavar="TIME", help="It ends by itself: a time, or a span: 2h."
         ),
     ] = None,
+    release: Annotated[
+        bool, typer.Option("--release", help="Stop what runs, too: it waits again, as if it had not begun.")
+    ] = False,
     reason: Reason = None,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Hold every claim that matches all of the options; what runs already, runs on.
 
+    With --release handlers that run are canceled and their jobs given back;
+    those in threads are told, and go on unless they heed it.
+
     Examples:
       windlass gates set --queue mail --until 2h --reason "relay is down"
       windlass gates set --tenant acme --kind import
-      windlass gates set --everything --reason "moving the database"
+      windlass gates set --everything --release --reason "moving the database"
     """
     _require_scope(tenant, queue, kind, node, everything=everything)
     with open_client(database_url) as client:
         expires_at = resolve_moment(client, until, +1)
         gate_id = client.set_gate(
-            tenant=tenant, queue=queue, kind=kind, node=node, reason=reason, expires_at=expires_at
+            tenant=tenant,
+            queue=queue,
+            kind=kind,
+            node=node,
+            reason=reason,
+            expires_at=expires_at,
+            release=release,
         )
     if as_json:
         print_json({"id": gate_id, "expires_at": expires_at})

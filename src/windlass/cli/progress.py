@@ -1,16 +1,16 @@
 """A sign of life for long work, on standard error and only where somebody watches."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-__all__ = ["counted", "waiting"]
+__all__ = ["advancing", "counted", "waiting"]
 
 T = TypeVar("T")
 
 
-def counted(items: Iterable[T], what: str) -> Iterator[T]:
+def counted(items: Iterable[T], what: str, *, every: int = 100) -> Iterator[T]:
     """`items` as they are, with a running count."""
     if not sys.stderr.isatty():
         yield from items
@@ -19,7 +19,7 @@ def counted(items: Iterable[T], what: str) -> Iterator[T]:
 
     with Console(stderr=True).status(what) as line:
         for number, item in enumerate(items, 1):
-            if number % 100 == 0:
+            if number % every == 0:
                 line.update(f"{number:,} {what}")
             yield item
 
@@ -34,3 +34,15 @@ def waiting(what: str) -> Iterator[None]:
 
     with Console(stderr=True).status(what):
         yield
+
+
+@contextmanager
+def advancing(what: str) -> Iterator[Callable[[int], None] | None]:
+    """Whoever does the work is given what to call with the number done so far; None where nobody watches."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(what) as line:
+        yield lambda number: line.update(f"{number:,} {what}")

@@ -90,9 +90,9 @@ def alike_calls(
 
 
 def mixed_calls(
-    tenant: UUID, jobs: Sequence[NewJob], split: Split
-) -> Iterator[Call[list[rpc_client.Enqueued]]]:
-    """Calls for jobs of any kinds and keys."""
+    tenant: UUID, jobs: Sequence[NewJob], split: Split, call: Callable[[UUID, Sequence[str]], Call[T]]
+) -> Iterator[Call[T]]:
+    """Calls for jobs of any kinds and keys; `call` makes one of some of them, written as JSON objects."""
     texts = (job.to_json(job.encode_payload(split.payload_bytes)) for job in jobs)
     for group in split.groups(texts):
-        yield rpc_client.enqueue_jobs(tenant, group)
+        yield call(tenant, group)

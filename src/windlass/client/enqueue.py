@@ -10,7 +10,7 @@ from uuid import UUID
 from windlass.client.batch import Parts, Split, alike_calls, mixed_calls
 from windlass.client.core import Core, Settled, TenantName, as_id
 from windlass.client.effects import Operation, Together
-from windlass.db import rpc_client
+from windlass.db import rpc_client, rpc_limits
 from windlass.db.call import Call
 from windlass.db.rpc_client import Enqueued
 from windlass.errors import NotFound
@@ -47,6 +47,8 @@ class EnqueueOperations(Core, Generic[H]):
         timeout: float | timedelta | None = None,
         trace_id: str | None = None,
         correlation_id: str | None = None,
+        concurrency_key: str | None = None,
+        concurrency_limit: int | None = None,
         id: UUID | None = None,
     ) -> Operation[H]:
         """Enqueue a job by the name of its kind: for producers that do not have the handler's code."""
@@ -65,6 +67,8 @@ class EnqueueOperations(Core, Generic[H]):
             timeout=timeout,
             trace_id=trace_id,
             correlation_id=correlation_id,
+            concurrency_key=concurrency_key,
+            concurrency_limit=concurrency_limit,
         )
         return self.enqueue(job, tenant=tenant)
 
@@ -101,6 +105,8 @@ class EnqueueOperations(Core, Generic[H]):
         timeout: float | timedelta | None = None,
         trace_id: str | None = None,
         correlation_id: str | None = None,
+        concurrency_key: str | None = None,
+        concurrency_limit: int | None = None,
         encode: Callable[[Any], Any] | None = None,
     ) -> Operation[list[H]]:
         """Enqueue a job of one kind for each payload: all of them or none, one handle each in their order.
@@ -119,6 +125,8 @@ class EnqueueOperations(Core, Generic[H]):
             timeout=timeout,
             trace_id=trace_id,
             correlation_id=correlation_id,
+            concurrency_key=concurrency_key,
+            concurrency_limit=concurrency_limit,
         )
         given = list(payloads)
         return self._enqueue_alike(tenant, pattern, given, uuid7_many(len(given)), encode)
@@ -134,9 +142,31 @@ class EnqueueOperations(Core, Generic[H]):
             return (yield from self._enqueue_alike(tenant, given[0], payloads, ids))
         tenant_id = yield from self._tenant(tenant)
         ready = yield from self._completed(given)
-        answers = yield from self._in_parts(tenant, mixed_calls(tenant_id, ready, self._split(len(ready))))
+        calls = mixed_calls(tenant_id, ready, self._split(len(ready)), rpc_client.enqueue_jobs)
+        answers = yield from self._in_parts(tenant, calls)
         flat = (one for part in answers for one in part)
         return [self._handle(tenant_id, *one) for one in zip(given, ready, flat, strict=True)]
+
+    def enqueue_fitting(
+        self, jobs: Iterable[NewJob], *, tenant: TenantName | None = None
+    ) -> Operation[list[H | None]]:
+        """Enqueue those jobs that the limits on depth leave room for, the first ones first.
+
+        One handle each in their order, None in place of a job for which there was no room.  It is asked
+        once: where the answer gets lost (Unavailable), it is open which jobs are in line.
+        """
+        given = list(jobs)
+        if not given:
+            return []
+        tenant_id = yield from self._tenant(tenant)
+        ready = yield from self._completed(given)
+        calls = mixed_calls(tenant_id, ready, self._split(len(ready)), rpc_limits.enqueue_fitting)
+        answers: list[list[Enqueued | None]] = yield Together(Parts(calls))
+        flat = (one for part in answers for one in part)
+        return [
+            None if answer is None else self._handle(tenant_id, job, sent, answer)
+            for job, sent, answer in zip(given, ready, flat, strict=True)
+        ]
 
     def _enqueue_alike(
         self,

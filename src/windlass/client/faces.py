@@ -7,9 +7,11 @@ from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 from uuid import UUID
 
+from windlass.client.audit import AuditOperations
 from windlass.client.carriers import AsyncForeignCarrier, AsyncPoolCarrier, ForeignCarrier, PoolCarrier
 from windlass.client.cluster import ClusterOperations
 from windlass.client.core import Settled, TenantName
+from windlass.client.costs import CostOperations
 from windlass.client.effects import (
     Operation,
     asynchronous,
@@ -20,9 +22,11 @@ from windlass.client.effects import (
     synchronous,
 )
 from windlass.client.handle import JobHandle, SyncJobHandle
-from windlass.client.installation import InstallationOperations
 from windlass.client.jobs import JobOperations
+from windlass.client.limits import LimitOperations
+from windlass.client.redrive import RedriveOperations
 from windlass.model import Job
+from windlass.model.redrive import Preview
 from windlass.settings import Settings
 
 __all__ = ["AsyncClient", "SyncClient"]
@@ -34,7 +38,15 @@ PATIENCE_SECONDS = 30.0
 POOL_SIZE = 4
 
 
-class Operations(ClusterOperations[H], JobOperations, InstallationOperations, Generic[H]):
+class Operations(
+    ClusterOperations[H],
+    JobOperations,
+    RedriveOperations,
+    CostOperations,
+    LimitOperations,
+    AuditOperations,
+    Generic[H],
+):
     """Everything that a client can do."""
 
 
@@ -94,10 +106,12 @@ class AsyncClient:
     enqueue = asynchronous(_AsyncClient.enqueue)
     enqueue_job = asynchronous(_AsyncClient.enqueue_job)
     enqueue_jobs = asynchronous(_AsyncClient.enqueue_jobs)
+    enqueue_fitting = asynchronous(_AsyncClient.enqueue_fitting)
     enqueue_many = asynchronous(_AsyncClient.enqueue_many)
     handle = asynchronous(_AsyncClient.handle)
     wait_job = asynchronous(_AsyncClient.wait_job)
     get_job = asynchronous(_AsyncClient.get_job)
+    explain_job = asynchronous(_AsyncClient.explain_job)
     list_jobs = asynchronous(_AsyncClient.list_jobs)
     list_attempts = asynchronous(_AsyncClient.list_attempts)
     list_history = asynchronous(_AsyncClient.list_history)
@@ -105,9 +119,18 @@ class AsyncClient:
     cancel_job = asynchronous(_AsyncClient.cancel_job)
     reschedule_job = asynchronous(_AsyncClient.reschedule_job)
     redrive_jobs = asynchronous(_AsyncClient.redrive_jobs)
+    create_redrive = asynchronous(_AsyncClient.create_redrive)
+    preview_redrive = asynchronous(_AsyncClient.preview_redrive)
+    iterate_preview = iterating_async(_AsyncClient.iterate_preview, Preview)
+    get_redrive = asynchronous(_AsyncClient.get_redrive)
+    list_redrives = asynchronous(_AsyncClient.list_redrives)
+    stop_redrive = asynchronous(_AsyncClient.stop_redrive)
     set_gate = asynchronous(_AsyncClient.set_gate)
     clear_gate = asynchronous(_AsyncClient.clear_gate)
     list_gates = asynchronous(_AsyncClient.list_gates)
+    set_limit = asynchronous(_AsyncClient.set_limit)
+    clear_limit = asynchronous(_AsyncClient.clear_limit)
+    list_limits = asynchronous(_AsyncClient.list_limits)
     create_tenant = asynchronous(_AsyncClient.create_tenant)
     list_tenants = asynchronous(_AsyncClient.list_tenants)
     bind_role = asynchronous(_AsyncClient.bind_role)
@@ -118,6 +141,9 @@ class AsyncClient:
     list_unserved = asynchronous(_AsyncClient.list_unserved)
     list_nodes = asynchronous(_AsyncClient.list_nodes)
     list_events = asynchronous(_AsyncClient.list_events)
+    verify_audit = asynchronous(_AsyncClient.verify_audit)
+    list_costs = asynchronous(_AsyncClient.list_costs)
+    list_job_costs = asynchronous(_AsyncClient.list_job_costs)
     health = asynchronous(_AsyncClient.health)
     create_cluster_job = asynchronous(_AsyncClient.create_cluster_job)
     get_cluster_job = asynchronous(_AsyncClient.get_cluster_job)
@@ -180,10 +206,12 @@ class SyncClient:
     enqueue = synchronous(_SyncClient.enqueue)
     enqueue_job = synchronous(_SyncClient.enqueue_job)
     enqueue_jobs = synchronous(_SyncClient.enqueue_jobs)
+    enqueue_fitting = synchronous(_SyncClient.enqueue_fitting)
     enqueue_many = synchronous(_SyncClient.enqueue_many)
     handle = synchronous(_SyncClient.handle)
     wait_job = synchronous(_SyncClient.wait_job)
     get_job = synchronous(_SyncClient.get_job)
+    explain_job = synchronous(_SyncClient.explain_job)
     list_jobs = synchronous(_SyncClient.list_jobs)
     list_attempts = synchronous(_SyncClient.list_attempts)
     list_history = synchronous(_SyncClient.list_history)
@@ -191,9 +219,18 @@ class SyncClient:
     cancel_job = synchronous(_SyncClient.cancel_job)
     reschedule_job = synchronous(_SyncClient.reschedule_job)
     redrive_jobs = synchronous(_SyncClient.redrive_jobs)
+    create_redrive = synchronous(_SyncClient.create_redrive)
+    preview_redrive = synchronous(_SyncClient.preview_redrive)
+    iterate_preview = iterating(_SyncClient.iterate_preview, Preview)
+    get_redrive = synchronous(_SyncClient.get_redrive)
+    list_redrives = synchronous(_SyncClient.list_redrives)
+    stop_redrive = synchronous(_SyncClient.stop_redrive)
     set_gate = synchronous(_SyncClient.set_gate)
     clear_gate = synchronous(_SyncClient.clear_gate)
     list_gates = synchronous(_SyncClient.list_gates)
+    set_limit = synchronous(_SyncClient.set_limit)
+    clear_limit = synchronous(_SyncClient.clear_limit)
+    list_limits = synchronous(_SyncClient.list_limits)
     create_tenant = synchronous(_SyncClient.create_tenant)
     list_tenants = synchronous(_SyncClient.list_tenants)
     bind_role = synchronous(_SyncClient.bind_role)
@@ -204,6 +241,9 @@ class SyncClient:
     list_unserved = synchronous(_SyncClient.list_unserved)
     list_nodes = synchronous(_SyncClient.list_nodes)
     list_events = synchronous(_SyncClient.list_events)
+    verify_audit = synchronous(_SyncClient.verify_audit)
+    list_costs = synchronous(_SyncClient.list_costs)
+    list_job_costs = synchronous(_SyncClient.list_job_costs)
     health = synchronous(_SyncClient.health)
     create_cluster_job = synchronous(_SyncClient.create_cluster_job)
     get_cluster_job = synchronous(_SyncClient.get_cluster_job)

@@ -7,6 +7,7 @@ from uuid import UUID
 from windlass.client.effects import Operation, asynchronous, synchronous
 from windlass.client.jobs import JobOperations
 from windlass.model import Attempt, Job, JobState, Transition
+from windlass.model.explanation import Explanation
 
 __all__ = ["JobHandle", "SyncJobHandle"]
 
@@ -32,6 +33,10 @@ class HandleOperations(Generic[R]):
     def get(self) -> Operation[Job]:
         """The job as it is now."""
         return self._jobs.get_job(self._job_id, tenant=self._tenant_id)
+
+    def explain(self) -> Operation[Explanation]:
+        """Why it is not running now, and what would change that."""
+        return self._jobs.explain_job(self._job_id, tenant=self._tenant_id)
 
     def attempts(self) -> Operation[list[Attempt]]:
         """Its attempts, the running one included."""
@@ -88,6 +93,7 @@ class JobHandle(_Handle[R]):
 
     wait = asynchronous(HandleOperations[R].wait)
     get = asynchronous(HandleOperations[R].get)
+    explain = asynchronous(HandleOperations[R].explain)
     attempts = asynchronous(HandleOperations[R].attempts)
     history = asynchronous(HandleOperations[R].history)
     cancel = asynchronous(HandleOperations[R].cancel)
@@ -100,6 +106,7 @@ class SyncJobHandle(_Handle[R]):
 
     wait = synchronous(HandleOperations[R].wait)
     get = synchronous(HandleOperations[R].get)
+    explain = synchronous(HandleOperations[R].explain)
     attempts = synchronous(HandleOperations[R].attempts)
     history = synchronous(HandleOperations[R].history)
     cancel = synchronous(HandleOperations[R].cancel)

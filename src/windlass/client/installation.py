@@ -1,19 +1,16 @@
-"""What a client does with the installation: gates, tenants, queues, nodes, the audit and its health."""
+"""What a client does with the installation: gates, tenants, queues, nodes and its health."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from windlass.client.core import Core, TenantName, as_id, as_names, optional_moment
+from windlass.client.core import Core, TenantName, as_id, optional_moment
 from windlass.client.effects import Operation, asking
 from windlass.db import rpc_operator
-from windlass.errors import InvalidInput
-from windlass.model import Event, Gate, Node, Page, Queue, Tenant, Unserved, check_slug
+from windlass.model import Gate, Node, Page, Queue, Tenant, Unserved, check_slug
 
 __all__ = ["InstallationOperations"]
-
-_INSTALLATION = UUID(int=0)
 
 
 class InstallationOperations(Core):
@@ -34,8 +31,12 @@ class InstallationOperations(Core):
         reason: str | None = None,
         actor: str | None = None,
         expires_at: datetime | None = None,
+        release: bool = False,
     ) -> Operation[UUID]:
-        """Hold every claim that matches all parts given; with none given, every claim."""
+        """Hold every claim that matches all parts given; with none given, every claim.
+
+        What runs already runs on; with `release` its handlers are stopped and the jobs wait again, uncounted.
+        """
         tenant_id = yield from self._tenant_or_all(tenant)
         call = rpc_operator.set_gate(
             tenant_id,
@@ -45,6 +46,7 @@ class InstallationOperations(Core):
             reason=reason,
             actor=self._actor(actor),
             expires_at=optional_moment(expires_at, "expires_at"),
+            release=release,
         )
         return (yield from self._safely(call))
 
@@ -141,33 +143,6 @@ class InstallationOperations(Core):
     def list_nodes(self, *, stopped: bool = False) -> Operation[list[Node]]:
         """Nodes, the active ones first; those that were stopped only if asked for."""
         return (yield from self._safely(rpc_operator.list_nodes(stopped=stopped)))
-
-    def list_events(
-        self,
-        *,
-        tenant: TenantName | None = None,
-        installation: bool = False,
-        by: str | None = None,
-        actions: str | Iterable[str] | None = None,
-        from_: datetime | None = None,
-        to: datetime | None = None,
-        limit: int = 50,
-        cursor: str | None = None,
-    ) -> Operation[Page[Event]]:
-        """The audit of a tenant (the client's own by default) or of the installation itself, newest first."""
-        if installation and tenant is not None:
-            raise InvalidInput("give either a tenant or installation, and not both")
-        tenant_id = _INSTALLATION if installation else (yield from self._tenant(tenant))
-        call = rpc_operator.list_events(
-            tenant_id,
-            actor=by,
-            actions=as_names(actions),
-            from_=optional_moment(from_, "from_"),
-            to=optional_moment(to, "to"),
-            limit=limit,
-            cursor=cursor,
-        )
-        return (yield from self._safely(call))
 
     def health(self) -> Operation[Mapping[str, Any]]:
         """What a doctor asks about the server, as far as the role may see it."""

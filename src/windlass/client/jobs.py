@@ -8,10 +8,11 @@ from uuid import UUID
 
 from windlass.client.core import Core, TenantName, as_id, as_names, optional_moment
 from windlass.client.effects import Item, Operation, Pause, asking
-from windlass.db import rpc_client
+from windlass.db import rpc_client, rpc_limits
 from windlass.db.rpc_client import End, Redriven
 from windlass.errors import InvalidInput, JobFailed, WaitTimeout
 from windlass.model import Attempt, Job, JobState, Page, Transition, check_max_attempts
+from windlass.model.explanation import Explanation
 
 __all__ = ["JobOperations"]
 
@@ -62,6 +63,11 @@ class JobOperations(Core):
         """One job; NotFound if there is none in this tenant."""
         tenant_id = yield from self._tenant(tenant)
         return (yield from self._safely(rpc_client.get_job(tenant_id, as_id(job_id))))
+
+    def explain_job(self, job_id: UUID | str, *, tenant: TenantName | None = None) -> Operation[Explanation]:
+        """Why the job is not running now: every reason in the order in which they bind."""
+        tenant_id = yield from self._tenant(tenant)
+        return (yield from self._safely(rpc_limits.explain_job(tenant_id, as_id(job_id))))
 
     def list_jobs(
         self,

@@ -27,7 +27,8 @@ _FAREWELL_SECONDS = 2.0
 class Member:
     """Started before the worker and stopped after it: an action that is still running keeps its leader.
 
-    `drained` is called, on the event loop, at each turn of a node that drains and has no part left.
+    `drained` is called, on the event loop, at each turn of a node that drains and has no part left;
+    `listening` says whether a notice for this node would be heard.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class Member:
         *,
         signals: Signals,
         drained: Callable[[], None],
+        listening: Callable[[], bool],
     ) -> None:
         name, seconds = settings.node_name, settings.cluster_lease_seconds
         self._loop = asyncio.get_running_loop()
@@ -67,6 +69,7 @@ class Member:
             lease_seconds=seconds,
             poll_seconds=settings.poll_seconds,
             told=self._hear,
+            listening=listening,
             signals=signals,
         )
         self._waiters: list[asyncio.Future[None]] = []

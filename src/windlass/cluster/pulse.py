@@ -26,7 +26,9 @@ _UNKNOWN_PAUSE = 0.05
 class Pulse:
     """Takes the node's turn at every poll interval, and at once when woken; claims parts and renews them.
 
-    `told` hears, in this thread, what each turn came to.
+    While no cluster job is unfinished and `listening` says that a notice would be heard, turns are taken for
+    the leases only: its own, and the leader's when that runs out.  `told` hears, in this thread, what each
+    turn came to.
     """
 
     def __init__(
@@ -42,6 +44,7 @@ class Pulse:
         lease_seconds: float,
         poll_seconds: float,
         told: Callable[[Standing], None],
+        listening: Callable[[], bool],
         signals: Signals,
     ) -> None:
         self._link = link
@@ -54,7 +57,9 @@ class Pulse:
         self._lease_seconds = lease_seconds
         # A node without cluster jobs only listens for a word to drain.
         self._interval = poll_seconds if kinds else max(poll_seconds, lease_seconds / 3)
+        self._calm_interval = max(poll_seconds, lease_seconds / (3 if kinds else 1))
         self._told = told
+        self._listening = listening
         self._signals = signals
         self._outage = Outage("cluster", signals, cap=min(2.0, lease_seconds / 10))
         self._woken = threading.Event()
@@ -120,6 +125,7 @@ class Pulse:
             self._node_id,
             address=self._address,
             kinds=self._kinds,
+            local_kinds=self._local_kinds,
             lease_seconds=self._lease_seconds,
             stand=self.standing,
         )
@@ -131,7 +137,16 @@ class Pulse:
         if now.parts:
             self._claim()
         self._told(now)
-        return 0.0 if elected else self._interval * random.uniform(0.8, 1.0)
+        return 0.0 if elected else self._pause(now)
+
+    def _pause(self, now: Standing) -> float:
+        if not self._listening() or (now.busy and self._kinds):
+            return self._interval * random.uniform(0.8, 1.0)
+        pause = self._calm_interval * random.uniform(1.0, 1.1)  # a lease is written after a third of it
+        if now.leads or now.leader_id is None or not self._kinds:
+            return pause
+        spread = random.uniform(0.0, self._lease_seconds / 100)  # not all the others at once
+        return min(pause, max(_UNKNOWN_PAUSE, now.leader_seconds + spread))
 
     def _note(self, now: Standing) -> bool:
         """Tell of a change; True for a leader whose duties begin with its next turn."""

@@ -20,7 +20,7 @@ class Reaper(Service):
 
     What becomes of their jobs (queued again, or dead) is decided in SQL by `windlass.expire_leases`; this
     loop only says when to ask.  Claims that come back short ask too: the reaper is for busy times.
-    While another node leads (`spared` says so) it asks at every fifth interval: the leader is at it.
+    While `spared` says that others are at it, it asks at every fifth interval only.
     """
 
     name = "reaper"

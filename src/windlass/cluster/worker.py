@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-from windlass.worker.worker import Worker
+from windlass.worker.system import SystemWorker
 
 __all__ = ["ClusterWorker"]
 
 
-class ClusterWorker(Worker):
+class ClusterWorker(SystemWorker):
     """Calls `woken` with each notice that names this node, and whenever notices may have been missed."""
 
     def __init__(self, *args: Any, woken: Callable[[], None], **options: Any) -> None:

@@ -15,6 +15,7 @@ from windlass.db.wire import Ids, Texts
 from windlass.model import ClaimedJob
 
 __all__ = [
+    "Claimed",
     "Ended",
     "Heard",
     "Known",
@@ -63,8 +64,15 @@ _CLAIM = (
     "select job_id, tenant_id, queue, kind, priority, payload, token, version, counted, max_attempts,"
     " expires_at, trace_id, correlation_id, created_at, timeout_ms / 1000.0::float8, lane_id, seq"
     " from windlass.claim_jobs($1::uuid, $2::text[], $3::text[], $4::int, $5::float8, $6::boolean,"
-    " $7::int[], $8::bigint[], $9::boolean, $10::timestamptz)"
+    " $7::int[], $8::bigint[], $9::boolean, $10::timestamptz, true)"
 )
+
+
+class Claimed(list[ClaimedJob]):
+    """The jobs of one claim."""
+
+    again_seconds: float | None = None
+    """Where a rate holds jobs back: when it will let the next one start."""
 
 
 class Known(NamedTuple):
@@ -87,7 +95,7 @@ def claim_jobs(
     *,
     wait: bool = False,
     known: Known | None = None,
-) -> Call[list[ClaimedJob]]:
+) -> Call[Claimed]:
     """Take up to `limit` jobs; with `wait`, a claim that finds nothing asks to be woken."""
     lanes, marks, only, since = known or Known()
     values = (
@@ -105,10 +113,17 @@ def claim_jobs(
     return Call(_CLAIM, values, _claimed, raw=True)
 
 
-def _claimed(rows: Sequence[Row]) -> list[ClaimedJob]:
+def _claimed(rows: Sequence[Row]) -> Claimed:
+    again = None
+    if rows and rows[-1][0] is None:
+        again = rows[-1][-1] / 1_000_000
+        rows = rows[:-1]
     if rows and not isinstance(rows[0][0], bytes):  # a driver that read them in its own way
-        return [ClaimedJob(*row) for row in rows]
-    return list(map(ClaimedJob._make, rows))
+        jobs = Claimed(ClaimedJob(*row) for row in rows)
+    else:
+        jobs = Claimed(map(ClaimedJob._make, rows))
+    jobs.again_seconds = again
+    return jobs
 
 
 class OpenLane(NamedTuple):

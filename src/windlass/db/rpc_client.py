@@ -68,7 +68,7 @@ _JOB = Columns(
     json="payload result error retry",
     plain="queue kind state priority run_at created_at started_at finished_at counted max_attempts"
     " idempotency_key trace_id correlation_id cost_cents lease_expires_at cancel_requested ended_reason"
-    " read_at",
+    " read_at concurrency_key concurrency_limit",
     computed={"attempt": "version", "timeout": "timeout_ms / 1000.0::float8"},
 )
 _ATTEMPT = Columns(
@@ -120,7 +120,7 @@ def enqueue_job(tenant: UUID, job: NewJob, payload: str, *, alone: bool = True) 
     text = (
         "select job_id, created from windlass.enqueue_job($1::uuid, $2::text, $3::text::jsonb, $4::text,"
         " $5::int, $6::timestamptz, $7::text, $8::text, $9::int, $10::text::jsonb, $11::int, $12::text,"
-        " $13::text, $14::uuid)"
+        " $13::text, $14::uuid, $15::text, $16::int)"
     )
     values = (
         tenant,
@@ -137,6 +137,8 @@ def enqueue_job(tenant: UUID, job: NewJob, payload: str, *, alone: bool = True) 
         job.trace_id,
         job.correlation_id,
         job.id,
+        job.concurrency_key,
+        job.concurrency_limit,
     )
     lane = (tenant, job.queue, job.kind, job.priority)
     return EnqueueCall(text, values, _first_enqueued, job=job, payload=payload, lane=lane, alone=alone)

@@ -65,7 +65,9 @@ def _parts(documents: Sequence[Mapping[str, Any]]) -> tuple[Part, ...]:
 
 
 _STANDING = Columns(
-    Standing.from_row, ids="leader_id", plain="leader_name leader_address term leads draining parts"
+    Standing.from_row,
+    ids="leader_id",
+    plain="leader_name leader_address term leads draining parts leader_seconds busy",
 )
 _LEADER = Columns(Leader.from_row, ids="node_id", plain="name address term since expires_at")
 _CLUSTER_JOB = Columns(
@@ -78,11 +80,19 @@ _CLUSTER_JOB = Columns(
 
 
 def tend_cluster(
-    node_id: UUID, *, address: str, kinds: Sequence[str], lease_seconds: float, stand: bool
+    node_id: UUID,
+    *,
+    address: str,
+    kinds: Sequence[str],
+    local_kinds: Sequence[str],
+    lease_seconds: float,
+    stand: bool,
 ) -> Call[Standing | None]:
     """A node's turn; None while the database does not know the node, or knows that it stopped."""
-    text = _STANDING.select("windlass.tend_cluster($1::uuid, $2::text, $3::text[], $4::float8, $5::boolean)")
-    values = (node_id, address, list(kinds), lease_seconds, stand)
+    text = _STANDING.select(
+        "windlass.tend_cluster($1::uuid, $2::text, $3::text[], $4::float8, $5::boolean, $6::text[])"
+    )
+    values = (node_id, address, list(kinds), lease_seconds, stand, list(local_kinds))
     return Call(text, values, lambda rows: _STANDING.read_one(rows) if rows else None)
 
 

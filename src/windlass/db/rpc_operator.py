@@ -26,7 +26,9 @@ __all__ = [
     "unbind_role",
 ]
 
-_GATE = Columns(Gate.from_row, ids="id tenant_id", plain="queue kind node reason actor created_at expires_at")
+_GATE = Columns(
+    Gate.from_row, ids="id tenant_id", plain="queue kind node reason actor created_at expires_at releases"
+)
 _TENANT = Columns(Tenant.from_row, ids="id", plain="slug name created_at ready scheduled running weight")
 _QUEUE = Columns(
     Queue.from_row,
@@ -40,7 +42,7 @@ _NODE = Columns(
     plain="name host pid version queues kinds concurrency started_at heartbeat_at stopped_at active running"
     " address member leads draining",
 )
-_EVENT = Columns(Event.from_row, ids="id job_id", json="details", plain="at actor action reason")
+_EVENT = Columns(Event.from_row, ids="id job_id", json="details", plain="at actor action reason login place")
 
 
 def set_gate(
@@ -52,13 +54,15 @@ def set_gate(
     reason: str | None,
     actor: str | None,
     expires_at: datetime | None,
+    release: bool,
 ) -> Call[UUID]:
     """The id of the gate; a scope has one gate at most."""
     text = (
         "select windlass.set_gate(p_tenant => $1::uuid, p_queue => $2::text, p_kind => $3::text,"
-        " p_node => $4::text, p_reason => $5::text, p_actor => $6::text, p_expires_at => $7::timestamptz)"
+        " p_node => $4::text, p_reason => $5::text, p_actor => $6::text, p_expires_at => $7::timestamptz,"
+        " p_release => $8::boolean)"
     )
-    return Call(text, (tenant, queue, kind, node, reason, actor, expires_at), _id)
+    return Call(text, (tenant, queue, kind, node, reason, actor, expires_at, release), _id)
 
 
 def clear_gate(
@@ -148,6 +152,7 @@ def list_events(
     *,
     actor: str | None = None,
     actions: Sequence[str] | None = None,
+    job: UUID | None = None,
     from_: datetime | None = None,
     to: datetime | None = None,
     limit: int = 50,
@@ -155,10 +160,11 @@ def list_events(
 ) -> Call[Page[Event]]:
     text = _EVENT.select(
         "windlass.list_events($1::uuid, p_actor => $2::text, p_actions => $3::text[],"
-        " p_from => $4::timestamptz, p_to => $5::timestamptz, p_limit => $6::int, p_cursor => $7::text)",
+        " p_from => $4::timestamptz, p_to => $5::timestamptz, p_limit => $6::int, p_cursor => $7::text,"
+        " p_job => $8::uuid)",
         also="cursor",
     )
-    values = (tenant, actor, None if actions is None else list(actions), from_, to, limit, cursor)
+    values = (tenant, actor, None if actions is None else list(actions), from_, to, limit, cursor, job)
     return Call(text, values, lambda rows: _event_page(rows, limit))
 
 

@@ -48,7 +48,7 @@ async def charge_card(ctx: JobContext, order: int, cents: int, refusals: int = 0
     await asyncio.sleep(0.08)
     if ctx.attempt <= refusals:
         raise TimeoutError("the bank did not answer")
-    ctx.cost(2, "bank fee")
+    await ctx.cost(2, "bank fee")
     return f"order {order}: {cents / 100:.2f} charged"
 
 

@@ -1,6 +1,7 @@
 """Frozen values and enums: what the rest of Windlass speaks about."""
 
 from windlass.model.attempt import Attempt, Outcome
+from windlass.model.audit import AuditFault, AuditPage, AuditReport
 from windlass.model.claimed import ClaimedJob
 from windlass.model.decision import Cancel, Decision, RetryAfter, Skip, Snooze
 from windlass.model.document import (
@@ -35,6 +36,9 @@ __all__ = [
     "MAX_RESULT_BYTES",
     "RETRY_PRESETS",
     "Attempt",
+    "AuditFault",
+    "AuditPage",
+    "AuditReport",
     "Cancel",
     "ClaimedJob",
     "Decision",

@@ -115,6 +115,10 @@ class Standing(FromRow):
     leader_id: UUID | None = None
     leader_name: str | None = None
     leader_address: str | None = None
+    leader_seconds: float = 0.0
+    """How long the leader's lease lasts yet, or for how long it is over."""
+    busy: bool = True
+    """Whether a cluster job or a part of one is unfinished, wherever."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,8 +126,8 @@ class NewClusterJob:
     """What to create: the job of the leader's action, and how the parts before it are handled."""
 
     job: NewJob
-    local: bool = True
-    """False: there are no parts, only the leader's action."""
+    local: bool | None = None
+    """False: there are no parts, only the leader's action.  None: as the leader's application declares."""
     quorum: Quorum = "majority"
     quorum_timeout: float = 10.0
     on_timeout: OnTimeout = "proceed"
@@ -135,6 +139,8 @@ class NewClusterJob:
             if getattr(self, name) not in get_args(choice):
                 given = getattr(self, name)
                 raise InvalidInput(f"{name} must be one of {', '.join(get_args(choice))}, not {given!r}")
+        if self.job.concurrency_key is not None:
+            raise InvalidInput("a cluster job has no concurrency_key: its leader runs one action at a time")
         seconds: object = self.quorum_timeout
         if isinstance(seconds, bool) or not isinstance(seconds, int | float):
             raise InvalidInput(f"the quorum_timeout must be a number of seconds, not {seconds!r}")

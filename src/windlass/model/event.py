@@ -20,6 +20,10 @@ class Event(FromRow):
     job_id: UUID | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
     reason: str | None = None
+    login: str | None = None
+    """The database role that did it, whatever name was given as the actor; None for what is not stored."""
+    place: int | None = None
+    """In the chain of its tenant; None while it is not sealed, and for what is not stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,8 @@ class Gate(FromRow):
     node: str | None = None
     """The id or the name of a node."""
     expires_at: datetime | None = None
+    releases: bool = False
+    """Whether what runs is sent back too."""
 
     @property
     def scope(self) -> str:

@@ -64,6 +64,9 @@ class Job(FromRow):
     ended_reason: str | None = None
     """Why it ended outside of an attempt, as whoever ended it said."""
     read_at: datetime | None = None
+    concurrency_key: str | None = None
+    concurrency_limit: int | None = None
+    """How many jobs with the key may run at a time."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "state", JobState(self.state))

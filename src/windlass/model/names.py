@@ -4,8 +4,12 @@ PostgreSQL stores neither NUL nor half of a surrogate pair.  Names with either a
 text such as a reason or an error has them escaped, because it must never be lost over one character.
 """
 
+import math
 import re
+from decimal import Decimal
+from enum import Enum
 from typing import Literal
+from uuid import UUID
 
 from windlass.errors import InvalidInput
 
@@ -13,6 +17,7 @@ MAX_SLUG_LENGTH = 100
 MAX_QUEUE_LENGTH = 100
 MAX_KIND_LENGTH = 200
 MAX_IDEMPOTENCY_KEY_LENGTH = 500
+MAX_CONCURRENCY_KEY_LENGTH = 500
 MAX_REASON_BYTES = 2_000
 
 _SLUG = re.compile(r"[a-z0-9][a-z0-9_-]*")
@@ -37,9 +42,28 @@ def check_kind(value: str) -> str:
 
 def check_idempotency_key(value: str) -> str:
     """`value` itself, if it can be an idempotency key: any text that is not empty."""
-    _check_length(value, "idempotency key", MAX_IDEMPOTENCY_KEY_LENGTH)
+    return _check_text(value, "idempotency key", MAX_IDEMPOTENCY_KEY_LENGTH)
+
+
+def check_concurrency_key(value: str) -> str:
+    """`value` itself, if it can be a concurrency key: any text that is not empty."""
+    return _check_text(value, "concurrency key", MAX_CONCURRENCY_KEY_LENGTH)
+
+
+def concurrency_key_text(value: object) -> str:
+    """A concurrency key as text: text itself, a number or a UUID, or an enum's member that is one of them."""
+    found = value.value if isinstance(value, Enum) else value
+    if isinstance(found, bool) or not isinstance(found, str | int | float | Decimal | UUID):
+        raise InvalidInput(f"a concurrency key is text, a number or a UUID, not {type(value).__name__}")
+    if isinstance(found, float | Decimal) and not math.isfinite(found):
+        raise InvalidInput(f"a concurrency key is a finite number, not {found}")
+    return str(found)
+
+
+def _check_text(value: str, what: str, longest: int) -> str:
+    _check_length(value, what, longest)
     if found := _UNSTORABLE.search(value):
-        raise InvalidInput(f"the idempotency key contains {describe_unstorable(found.group())}")
+        raise InvalidInput(f"the {what} contains {describe_unstorable(found.group())}")
     return value
 
 

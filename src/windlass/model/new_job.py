@@ -11,6 +11,7 @@ from uuid import UUID
 from windlass.errors import InvalidInput
 from windlass.model.document import MAX_PAYLOAD_BYTES, check_json
 from windlass.model.names import (
+    check_concurrency_key,
     check_idempotency_key,
     check_kind,
     check_queue,
@@ -25,6 +26,7 @@ _SCOPES = get_args(Scope)
 MIN_PRIORITY, MAX_PRIORITY = -32_768, 32_767
 MAX_TIMEOUT_SECONDS = 2_000_000.0
 MAX_TRACE_LENGTH = 200
+MAX_CONCURRENCY_LIMIT = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +35,8 @@ class NewJob:
 
     `delay` counts from the moment of the enqueue by the database's clock.  With a `key`, a second
     enqueue of the same kind finds the first job instead: for as long as its record is kept
-    (`forever`), or until it has ended (`active`).
+    (`forever`), or until it has ended (`active`).  Of the jobs of a kind with one `concurrency_key` only
+    `concurrency_limit` (1 unless given) run at a time, in order.
     """
 
     kind: str
@@ -50,6 +53,8 @@ class NewJob:
     timeout: float | timedelta | None = None
     trace_id: str | None = None
     correlation_id: str | None = None
+    concurrency_key: str | None = None
+    concurrency_limit: int | None = None
 
     def __post_init__(self) -> None:
         check_kind(self.kind)
@@ -73,6 +78,15 @@ class NewJob:
             _check_label(self.trace_id, "trace_id")
         if self.correlation_id is not None:
             _check_label(self.correlation_id, "correlation_id")
+        self._check_turn()
+
+    def _check_turn(self) -> None:
+        if self.concurrency_key is not None:
+            check_concurrency_key(self.concurrency_key)
+        if self.concurrency_limit is not None:
+            check_concurrency_limit(self.concurrency_limit)
+            if self.concurrency_key is None:
+                raise InvalidInput("a concurrency_limit needs a concurrency_key")
 
     @property
     def delay_seconds(self) -> float | None:
@@ -123,6 +137,8 @@ class NewJob:
             "timeout_ms": self.timeout_ms,
             "trace_id": self.trace_id,
             "correlation_id": self.correlation_id,
+            "concurrency_key": self.concurrency_key,
+            "concurrency_limit": self.concurrency_limit,
         }
         return {name: value for name, value in said.items() if value is not None}
 
@@ -138,6 +154,15 @@ def check_moment(value: object, what: str) -> datetime:
         raise InvalidInput(f"{what} must be a datetime, not {value!r}")
     if value.utcoffset() is None:
         raise InvalidInput(f"{what} needs a time with its time zone, not {value.isoformat()}")
+    return value
+
+
+def check_concurrency_limit(value: object) -> int:
+    """`value` itself, if so many jobs with one key may run at a time."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_CONCURRENCY_LIMIT:
+        raise InvalidInput(
+            f"the concurrency_limit must be a whole number from 1 to {MAX_CONCURRENCY_LIMIT}, not {value!r}"
+        )
     return value
 
 

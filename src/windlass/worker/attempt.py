@@ -6,9 +6,11 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from windlass.errors import WindlassError
 from windlass.model import ClaimedJob
 from windlass.worker.children import Child, Children, order_for
 from windlass.worker.context import JobContext, StopReason
+from windlass.worker.costs import Entry, Record, refuse_entry
 from windlass.worker.leases import Lease, elapsed_clock
 from windlass.worker.registry import JobDefinition
 from windlass.worker.words import Limits, Word, word_for_stop
@@ -24,6 +26,8 @@ class Attempt:
     __slots__ = (
         "_child",
         "_guard",
+        "_owed",
+        "_record",
         "context",
         "definition",
         "finishing",
@@ -39,7 +43,12 @@ class Attempt:
     )
 
     def __init__(
-        self, job: ClaimedJob, definition: JobDefinition, lease: Lease, context: JobContext | None
+        self,
+        job: ClaimedJob,
+        definition: JobDefinition,
+        lease: Lease,
+        context: JobContext | None,
+        record: Record = refuse_entry,
     ) -> None:
         self.job = job
         self.definition = definition
@@ -56,6 +65,8 @@ class Attempt:
         self.timer: asyncio.TimerHandle | None = None
         self._guard = threading.Lock()
         self._child: Child | None = None
+        self._record = record
+        self._owed: Entry | None = None
 
     def was_told(self) -> bool:
         """Whether the handler was told to stop."""
@@ -70,6 +81,8 @@ class Attempt:
         with self._guard:
             if self._child is not None:
                 self._child.kill()
+            if self._owed is not None:
+                self._owed.lose()
 
     def run_in_child(self, children: Children, worker_id: str, limits: Limits) -> Word | None:
         """Run in a child; None if it was killed for a reason of ours."""
@@ -93,7 +106,8 @@ class Attempt:
                 return word
         raise RuntimeError("no child process could be started for the handler")
 
-    def _told(self, name: str, value: Any) -> None:
+    def _told(self, name: str, value: Any) -> Any:
+        """What a child says; what it is answered, where it waits for that."""
         if name == "begun":
             self.started = elapsed_clock()
             if self.on_begun is not None:
@@ -102,12 +116,32 @@ class Attempt:
             self.finishing = True
         elif name == "log":
             logging.getLogger(value.name).handle(value)
+        elif name == "cost":
+            return self._enter(Entry(self.job, *value))
+        return None
+
+    def _enter(self, entry: Entry) -> WindlassError | None:
+        """In the thread that waits for the child: enter a cost for it; the error, if there was one."""
+        with self._guard:
+            self._owed = entry
+        try:
+            if self.was_told():  # then nobody else will wake us, and the child is gone
+                entry.lose()
+            else:
+                self._record(entry)
+            entry.wait()
+        except WindlassError as error:
+            return type(error)(error.message)
+        finally:
+            with self._guard:
+                self._owed = None
+        return None
 
     def stop_word(self, reason: StopReason) -> Word | None:
         word = word_for_stop(self.job, reason)
         if word is not None:
             word.finished = self.finishing
             if self.context is not None:
-                word.cost = self.context.cost_cents
+                word.cost = self.context.cost_cents or None
                 word.finished = word.finished or self.context.finished
         return word

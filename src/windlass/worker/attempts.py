@@ -14,6 +14,7 @@ from windlass.telemetry import mark_running
 from windlass.worker.attempt import Attempt
 from windlass.worker.children import Children
 from windlass.worker.context import JobContext, StopReason
+from windlass.worker.costs import Record, refuse_entry
 from windlass.worker.handler import run_async, run_sync
 from windlass.worker.leases import Lease, elapsed_clock
 from windlass.worker.line import Line
@@ -38,8 +39,10 @@ class Attempts:
         *,
         say: Callable[[Attempt, Word | None], None],
         ended: Callable[[int], None],
+        record: Record = refuse_entry,
     ) -> None:
         self._registry = registry
+        self._record = record
         self._worker_id = worker_id
         self._limits = limits
         self._say = say
@@ -96,8 +99,10 @@ class Attempts:
         definition = self._registry.get(job.kind)
         context = None
         if definition.wants_context and definition.room != "process":
-            context = JobContext(job, self._worker_id, max_result_bytes=self._limits.result_bytes)
-        attempt = Attempt(job, definition, lease, context)
+            context = JobContext(
+                job, self._worker_id, max_result_bytes=self._limits.result_bytes, record=self._record
+            )
+        attempt = Attempt(job, definition, lease, context, self._record)
         if not self._busy:
             self._quiet.clear()
         if not self._unsaid:
@@ -212,7 +217,7 @@ class Attempts:
         """Stop one attempt.  The first reason stays, but none weighs more than a lost lease."""
         if attempt.said or (attempt.handled and reason != "lease_lost"):
             return
-        if attempt.definition.room == "thread" and reason == "cancel_requested":
+        if attempt.definition.room == "thread" and reason in ("cancel_requested", "gate_closed"):
             attempt.warn(reason)  # all that can be done: the handler may heed it, its timeout still counts
             return
         if attempt.task is not None and attempt.task.done():

@@ -10,7 +10,8 @@ import select
 import signal
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from multiprocessing.connection import Connection
 from types import SimpleNamespace
@@ -20,6 +21,7 @@ from windlass.errors import UnknownKind
 from windlass.telemetry import running_job
 from windlass.worker.children import Order, Target
 from windlass.worker.context import JobContext
+from windlass.worker.costs import Entry
 from windlass.worker.handler import run_sync
 from windlass.worker.registry import JobDefinition
 from windlass.worker.words import Word, word_for_error
@@ -47,7 +49,10 @@ def main(fd: int) -> None:
         except EOFError:
             return
         tell("taken")
-        tell("word", _run(order, tell))
+        relay = Relay(tell, connection.recv)
+        word = _run(order, tell, relay)
+        relay.close()
+        tell("word", word)
 
 
 def _die_with_worker(fd: int) -> None:
@@ -58,7 +63,41 @@ def _die_with_worker(fd: int) -> None:
     os.killpg(0, signal.SIGKILL)
 
 
-def _run(order: Order, tell: Any) -> Word:
+class Relay:
+    """Has the worker enter costs, one at a time, and hears from it what became of each.
+
+    Nobody else reads from the worker while a handler runs.  It is closed before the next order is read:
+    a thread that outlived its handler comes too late.
+    """
+
+    def __init__(self, tell: Callable[[str, Any], None], hear: Callable[[], Any]) -> None:
+        self._tell = tell
+        self._hear = hear
+        self._lock = threading.Lock()
+        self._closed = False
+        self._line: ThreadPoolExecutor | None = None
+
+    def record(self, entry: Entry) -> None:
+        with self._lock:
+            if self._closed:
+                entry.lose()
+                return
+            if self._line is None:
+                self._line = ThreadPoolExecutor(1, thread_name_prefix="windlass costs")
+            self._line.submit(self._exchange, entry)
+
+    def _exchange(self, entry: Entry) -> None:
+        self._tell("cost", (entry.cents, entry.what, entry.id_bytes))
+        entry.answer(self._hear())
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+        if self._line is not None:
+            self._line.shutdown()
+
+
+def _run(order: Order, tell: Any, relay: Relay) -> Word:
     logging.getLogger().setLevel(order.log_level)
     start = time.monotonic()
 
@@ -76,6 +115,7 @@ def _run(order: Order, tell: Any) -> Word:
             order.worker_id,
             max_result_bytes=limits.result_bytes,
             on_finish=functools.partial(tell, "finishing"),
+            record=relay.record,
         )
         tell("begun")
         with running_job(order.worker_id, job):

@@ -67,8 +67,8 @@ class Child:
     def pid(self) -> int:
         return self._process.pid
 
-    def run(self, order: Order, told: Callable[[str, Any], None]) -> Word | None:
-        """Run one job; `told` gets what the child says meanwhile.  Its death, too, makes a word.
+    def run(self, order: Order, told: Callable[[str, Any], Any]) -> Word | None:
+        """Run one job; `told` gets and answers what the child says meanwhile.  Its death makes a word too.
 
         None if it was dead before it began: that is not the job's doing.
         """
@@ -81,7 +81,9 @@ class Child:
                     word: Word = value
                     return word
                 taken = taken or name == "taken"
-                told(name, value)
+                answer = told(name, value)
+                if name == "cost":
+                    self._connection.send(answer)
         except (EOFError, OSError):
             self.kill()
             code = self._process.wait()

@@ -31,6 +31,7 @@ _DESCRIBE_SECONDS = 2.0
 _TRUSTED_SECONDS = 60.0
 _FEW = 10
 """A claim that finds fewer asks for notices all the same, as one that finds nothing does (see claim_jobs)."""
+_SHORTEST_SECONDS = 0.001
 _ALL_SECONDS = 30.0
 """After this time everything is looked at again, whatever is known: should a clock have gone backwards."""
 
@@ -110,6 +111,7 @@ class Claims:
         """Whether the last claim may have left something that is not shared out yet."""
         self._look_at_all = False
         self._asked_for_notices = False
+        self._again: float | None = None
         self._survey_at = self._describe_at = self._all_at = 0.0
         self.resting = False
         """Whether it waits for a notice or for the next poll."""
@@ -200,6 +202,7 @@ class Claims:
             return None
         self._outage.over()
         self._turns.taken(plan, jobs)
+        self._again = jobs.again_seconds
         if jobs:
             self._lull = _FIRST_LULL_SECONDS
             self._admit(jobs, since)
@@ -234,7 +237,10 @@ class Claims:
             longest, self._lull = self._lull, 2 * self._lull
         else:
             longest, self.resting = self._poll_seconds, True
-        await self._wait(longest * random.uniform(0.8, 1.0))
+        seconds = longest * random.uniform(0.8, 1.0)
+        if self._again is not None:  # not before a rate lets the next job start, and not long after that
+            seconds = min(seconds, max(self._again, _SHORTEST_SECONDS))
+        await self._wait(seconds)
         self.resting = False
 
     async def _wait(self, seconds: float) -> None:

@@ -3,20 +3,20 @@
 import asyncio
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Literal, TypeAlias
 from uuid import UUID
 
 from windlass.db.rpc import finish_job
-from windlass.errors import InvalidInput
+from windlass.errors import WindlassError
 from windlass.model import MAX_RESULT_BYTES, ClaimedJob
+from windlass.model.cost import check_cost
+from windlass.worker.costs import Entry, Record
 from windlass.worker.result import encode_result
 
 __all__ = ["JobContext", "StopReason"]
 
-StopReason: TypeAlias = Literal["cancel_requested", "timed_out", "lease_lost", "shutdown"]
-
-_MAX_CENTS = 10**12
+StopReason: TypeAlias = Literal["cancel_requested", "timed_out", "lease_lost", "gate_closed", "shutdown"]
 
 
 class JobContext:
@@ -29,10 +29,14 @@ class JobContext:
         "_cents",
         "_changed",
         "_finished",
+        "_guard",
         "_limit",
         "_log",
+        "_lost",
         "_on_finish",
+        "_owed",
         "_reason",
+        "_record",
         "job",
         "worker_id",
     )
@@ -44,12 +48,18 @@ class JobContext:
         *,
         max_result_bytes: int = MAX_RESULT_BYTES,
         on_finish: Callable[[], None] | None = None,
+        record: Record = Entry.answer,
     ) -> None:
+        """Made by hand, for a test of a handler, it keeps costs to itself."""
         self.job = job
         self.worker_id = worker_id
         self._limit = max_result_bytes
         self._on_finish = on_finish
-        self._cents: list[int] = []
+        self._record = record
+        self._cents = 0
+        self._owed: list[Entry] = []
+        self._guard = threading.Lock()
+        self._lost = False
         self._finished = False
         self._reason: StopReason | None = None
         self._changed: list[Callable[[], None]] = []
@@ -90,19 +100,47 @@ class JobContext:
             self._log = logging.LoggerAdapter(logging.getLogger("windlass.job"), fields)
         return self._log
 
-    def cost(self, cents: int, what: str | None = None) -> None:
-        """Add to what this attempt cost; it is kept with the attempt, however that ends."""
-        given: object = cents
-        if isinstance(given, bool) or not isinstance(given, int) or not 0 <= cents <= _MAX_CENTS:
-            raise InvalidInput(f"a cost is a whole number of cents from 0 to 10^12, not {cents!r}")
-        self._cents.append(cents)
-        if what is not None:
-            self.log.debug("cost %d cents: %s", cents, what)
+    def cost(self, cents: int, what: str) -> Awaitable[None]:
+        """Enter in the ledger that this attempt cost so many cents, and for what.
+
+        It is kept however the attempt ends, and whatever becomes of this process: it has been written when
+        the call returns, in a thread and in a child process, and when it was awaited (`await ctx.cost(...)`)
+        on an event loop.  LeaseLost: the job is no longer ours, and nothing was written.
+        """
+        check_cost(cents, what)
+        self.log.debug("cost %d cents: %s", cents, what)
+        entry = Entry(self.job, cents, what)
+        with self._guard:
+            self._owed = [owed for owed in self._owed if not owed.heard]
+            self._owed.append(entry)
+        if self._lost:
+            entry.lose()
+        else:
+            self._record(entry)
+        if not _on_loop():
+            entry.wait()
+        self._cents += cents
+        return entry
 
     @property
-    def cost_cents(self) -> int | None:
-        """What was added up so far; None if nothing was."""
-        return min(sum(self._cents), _MAX_CENTS) if self._cents else None
+    def cost_cents(self) -> int:
+        """What was entered from here so far."""
+        return self._cents
+
+    @property
+    def owes(self) -> bool:
+        """Whether something was said of which the answer was not waited for."""
+        return any(not entry.heard for entry in self._owed)
+
+    async def settle(self) -> WindlassError | None:
+        """Wait for all that was said without awaiting it; the first that could not be written."""
+        faults = [await _fault_async(entry) for entry in tuple(self._owed) if not entry.heard]
+        return next(filter(None, faults), None)
+
+    def settle_sync(self) -> WindlassError | None:
+        """The same where there is no event loop any more."""
+        faults = [_fault(entry) for entry in tuple(self._owed) if not entry.heard]
+        return next(filter(None, faults), None)
 
     @property
     def stop_reason(self) -> StopReason | None:
@@ -148,6 +186,10 @@ class JobContext:
         """Say that the attempt should stop; the first reason stays."""
         if self._reason is None:
             self._reason = reason
+        if reason == "lease_lost":
+            self._lost = True
+            for entry in tuple(self._owed):
+                entry.lose()
         for wake in tuple(self._changed):
             wake()
 
@@ -156,9 +198,12 @@ class JobContext:
 
         Its writes and the success commit together, or neither does: after a rollback the attempt has
         failed.  LeaseLost means that the job is no longer ours, so let the transaction roll back.
+        Costs stay in either case, and have to be said before.
         """
         from windlass.db.foreign import run_foreign_async
 
+        if self.owes and (fault := await self.settle()):
+            raise fault
         self._note_finish()
         await run_foreign_async(connection, self._finish_call(result))
 
@@ -166,6 +211,8 @@ class JobContext:
         """`finish` on a synchronous connection."""
         from windlass.db.foreign import run_foreign
 
+        if self.owes and (fault := self.settle_sync()):
+            raise fault
         self._note_finish()
         run_foreign(connection, self._finish_call(result))
 
@@ -181,4 +228,28 @@ class JobContext:
             self._on_finish()
 
     def _finish_call(self, result: Any) -> Any:
-        return finish_job(self.token, self.job.id, encode_result(result, self._limit), self.cost_cents)
+        return finish_job(self.token, self.job.id, encode_result(result, self._limit))
+
+
+def _on_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+async def _fault_async(entry: Entry) -> WindlassError | None:
+    try:
+        await entry
+    except WindlassError as error:
+        return error
+    return None
+
+
+def _fault(entry: Entry) -> WindlassError | None:
+    try:
+        entry.wait()
+    except WindlassError as error:
+        return error
+    return None

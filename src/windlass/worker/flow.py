@@ -155,6 +155,25 @@ class Flow:
         matching = self.attempts.matching(token for token, _ in wanted)
         self._stop_soon([a for a in matching if a.job.id_bytes in jobs], "cancel_requested")
 
+    def hear_gate(self, code: str, wanted: list[tuple[bytes, bytes]]) -> None:
+        """From the renewal thread: a gate has closed on these.
+
+        What was not started is given back; with `release_requested` also what runs.
+        """
+        self._loop.call_soon_threadsafe(self._give_back, {job_id for _, job_id in wanted})
+        if code == "release_requested":
+            jobs = {job_id for _, job_id in wanted}
+            matching = self.attempts.matching(token for token, _ in wanted)
+            self._stop_soon([a for a in matching if a.job.id_bytes in jobs], "gate_closed")
+
+    def _give_back(self, job_ids: set[bytes]) -> None:
+        kept = [job for job in self._buffer if job.id_bytes not in job_ids]
+        for job in self._buffer:
+            if job.id_bytes in job_ids:
+                self.reporter.say(Word(job, "release"))
+        self._buffer.clear()
+        self._buffer.extend(kept)
+
     def _stop_soon(self, attempts: list[Attempt], reason: StopReason) -> None:
         for attempt in attempts:
             attempt.warn(reason)  # at once: the loop may be blocked by a handler

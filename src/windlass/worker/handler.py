@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+from windlass.errors import WindlassError
 from windlass.model import ClaimedJob
 from windlass.worker.context import JobContext
 from windlass.worker.registry import JobDefinition
@@ -21,6 +22,8 @@ def run_sync(
         word = word_for_value(job, value, limits, now)
     except (Exception, SystemExit) as error:  # sys.exit() in a handler is that job's affair, not ours
         word = word_for_error(job, _from_handler(error), limits)
+    if context is not None and context.owes:
+        word = _unless_unpaid(word, context.settle_sync(), limits)
     return _with_context(word, context)
 
 
@@ -34,6 +37,8 @@ async def run_async(
         word = word_for_value(job, value, limits, now)
     except (Exception, SystemExit) as error:
         word = word_for_error(job, _from_handler(error), limits)
+    if context is not None and context.owes:
+        word = _unless_unpaid(word, await context.settle(), limits)
     return _with_context(word, context)
 
 
@@ -52,9 +57,14 @@ def _from_handler(error: BaseException) -> BaseException:
     return error.with_traceback(trace)
 
 
+def _unless_unpaid(word: Word, fault: WindlassError | None, limits: Limits) -> Word:
+    """A success counts only if every cost that was said is written, also one that was not awaited."""
+    return word_for_error(word.job, fault, limits) if fault is not None and word.verb == "complete" else word
+
+
 def _with_context(word: Word, context: JobContext | None) -> Word:
     if context is None:
         return word
-    word.cost = context.cost_cents
+    word.cost = context.cost_cents or None
     word.finished = context.finished
     return word_for_rollback(word) if word.finished and word.verb == "complete" else word

@@ -50,8 +50,10 @@ class PayloadShape:
         "_required",
         "_signature",
         "_validate_json",
+        "hints",
         "kind",
         "model",
+        "takes_more",
         "wants_context",
     )
 
@@ -68,6 +70,9 @@ class PayloadShape:
         self._by_name = frozenset(p.name for p in parameters if p.kind in _NAMED)
         self._required = frozenset(p.name for p in parameters if p.default is Parameter.empty)
         self.model: Any = _whole_model(parameters, hints)
+        named = [p for p in parameters if p.kind is not Parameter.VAR_KEYWORD]
+        self.hints: Mapping[str, Any] = {p.name: hints.get(p.name, Any) for p in named}
+        self.takes_more = len(named) < len(parameters)
         # Positional-only parameters have names in the payload, but not in the call.
         self._ordered = tuple(p.name for p in parameters if p.kind is Parameter.POSITIONAL_ONLY)
         self._adapter = _adapter(self.model or _fields(parameters, hints, kind), kind)
@@ -75,10 +80,14 @@ class PayloadShape:
 
     def encode(self, *args: Any, **kwargs: Any) -> Any:
         """The payload of a call, as plain JSON values; InvalidInput says what does not fit."""
+        return self.check(*args, **kwargs)[1]
+
+    def check(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        """The payload of a call as the handler's types have it, and as plain JSON values."""
         given = self._bind(args, kwargs)
         try:
             value = self._adapter.validate_python(given)
-            return self._adapter.dump_python(value, mode="json", by_alias=True, warnings="error")
+            return value, self._adapter.dump_python(value, mode="json", by_alias=True, warnings="error")
         except ValidationError as error:
             raise self._refusal(error) from None
         except PydanticSerializationError as error:
@@ -97,6 +106,17 @@ class PayloadShape:
             value = self._validate_json(payload)
         except ValidationError as error:
             value = self._read(payload, error)
+        return self._call(value)
+
+    def arguments(self, value: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """How the handler would be called with a payload that was checked, its defaults included."""
+        return self._call(value if self.model is not None else {**self.defaults(), **value})
+
+    def defaults(self) -> dict[str, Any]:
+        parameters = self._signature.parameters.values()
+        return {p.name: p.default for p in parameters if p.default is not Parameter.empty}
+
+    def _call(self, value: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
         if self.model is not None:
             return (value,), {}
         if not self._ordered:

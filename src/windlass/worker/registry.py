@@ -10,6 +10,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from windlass.errors import InvalidInput, UnknownKind
 from windlass.model import RetryPolicy, check_kind, check_queue, retry_preset
+from windlass.model.new_job import check_concurrency_limit
+from windlass.worker.keys import KeyRule, KeySource
 from windlass.worker.payload import PayloadShape, bare_function, result_adapter
 
 __all__ = ["Isolation", "JobDefinition", "Registry", "Room"]
@@ -37,6 +39,9 @@ class JobDefinition:
     """Where the handler runs: what `isolation` comes down to for this handler."""
     is_async: bool
     results: "TypeAdapter[Any] | None"
+    key: KeyRule | None = None
+    """How its jobs get their concurrency keys; None: they have none."""
+    concurrency_limit: int | None = None
 
     @classmethod
     def from_function(
@@ -50,6 +55,8 @@ class JobDefinition:
         retry: RetryPolicy | str | None = None,
         timeout: float | None = None,
         isolation: Isolation = "auto",
+        concurrency_key: KeySource | None = None,
+        concurrency_limit: int | None = None,
     ) -> Self:
         """The definition of a typed function; InvalidInput if it cannot be a handler."""
         kind = check_kind(getattr(function, "__name__", "") if kind is None else kind)
@@ -57,10 +64,13 @@ class JobDefinition:
         if max_attempts is not None:
             policy = replace(policy, max_attempts=max_attempts)
         is_async = _is_async(function, kind)
+        shape = PayloadShape(function, kind)
+        if concurrency_limit is not None and concurrency_key is None:
+            raise InvalidInput(f"the concurrency_limit of {kind!r} needs a concurrency_key")
         return cls(
             kind=kind,
             handler=function,
-            shape=PayloadShape(function, kind),
+            shape=shape,
             queue=check_queue(queue),
             priority=check_priority(priority),
             retry=policy,
@@ -69,6 +79,10 @@ class JobDefinition:
             room=_room(function, kind, isolation, is_async),
             is_async=is_async,
             results=result_adapter(function, kind),
+            key=None if concurrency_key is None else KeyRule(concurrency_key, shape),
+            concurrency_limit=None
+            if concurrency_limit is None
+            else check_concurrency_limit(concurrency_limit),
         )
 
     @property
@@ -83,6 +97,11 @@ class JobDefinition:
     def encode_payload(self, /, *args: Any, **kwargs: Any) -> Any:
         """The payload of a call as plain JSON values, checked against the handler's annotations."""
         return self.shape.encode(*args, **kwargs)
+
+    def encode_keyed(self, /, *args: Any, **kwargs: Any) -> tuple[Any, str | None]:
+        """The same, and the concurrency key of the job; None if it has none."""
+        value, payload = self.shape.check(*args, **kwargs)
+        return payload, None if self.key is None else self.key.of(value)
 
     def decode_payload(self, payload: bytes) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments of the handler for a stored payload, given as JSON text and checked again.

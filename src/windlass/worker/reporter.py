@@ -145,8 +145,6 @@ class Reporter:
             return
         less = word_for_error(word.job, error, Limits(error_bytes=1024))
         less.outcome, less.seconds, less.repeated = word.outcome, word.seconds, word.repeated
-        if reduced == 1:
-            less.cost = word.cost
         await self._send("fail", [less], reduced)
 
     async def _settle(self, word: Word) -> None:
@@ -226,19 +224,18 @@ def _lock_not_free(error: WindlassError) -> bool:
 def _call(verb: Verb, words: list[Word]) -> Call[Any]:
     tokens = [word.job.token_bytes for word in words]
     jobs = [word.job.id_bytes for word in words]
-    costs = _unless_all_none([word.cost for word in words])
     if verb == "release":
         return release_jobs(tokens, jobs)
     if verb == "snooze":
-        return snooze_jobs(tokens, jobs, [word.delay or 0.0 for word in words], costs)
+        return snooze_jobs(tokens, jobs, [word.delay or 0.0 for word in words])
     if verb == "fail":
         errors = [word.error for word in words]
         outcomes = [word.outcome for word in words]
-        return fail_jobs(tokens, jobs, errors, outcomes, [word.delay for word in words], costs)
+        return fail_jobs(tokens, jobs, errors, outcomes, [word.delay for word in words])
     results = _unless_all_none([word.result for word in words])
     states = [word.state for word in words] if any(word.state != "succeeded" for word in words) else None
     tenants = [word.job.tenant_bytes for word in words] if any(word.repeated for word in words) else None
-    return complete_jobs(tokens, jobs, results, costs, states, tenants)
+    return complete_jobs(tokens, jobs, results, None, states, tenants)
 
 
 def _unless_all_none(values: list[T | None]) -> list[T | None] | None:

@@ -21,8 +21,8 @@ HEARTBEAT_SECONDS = 10.0
 
 
 class Upkeep:
-    """Calls `lost` with tokens that are no longer ours, `cancel` with (token, job) pairs, and `known` after
-    each heartbeat; all in its thread.
+    """Calls `lost` with tokens that are no longer ours, `cancel` with (token, job) pairs, `gated` with the
+    code and the pairs of jobs behind a gate, and `known` after each heartbeat; all in its thread.
 
     What it cannot renew until it has run out by our own clock is lost too: somebody else may hold it.
     """
@@ -35,6 +35,7 @@ class Upkeep:
         *,
         lost: Callable[[list[bytes]], None],
         cancel: Callable[[list[tuple[bytes, bytes]]], None],
+        gated: Callable[[str, list[tuple[bytes, bytes]]], None],
         heartbeat: Call[Any],
         known: Callable[[], None],
         signals: Signals,
@@ -44,6 +45,7 @@ class Upkeep:
         self._lease_seconds = lease_seconds
         self._lost = lost
         self._cancel = cancel
+        self._gated = gated
         self._heartbeat = heartbeat
         self._known = known
         self._signals = signals
@@ -51,6 +53,7 @@ class Upkeep:
         self._renewing = Outage("renewing leases", signals, cap=cap)
         self._beating = Outage("heartbeat", signals, cap=cap)
         self._stopping = threading.Event()
+        self._nudged = threading.Event()
         self._next_renewal = self._next_heartbeat = 0.0
         self._asked_at: float | None = None
         self._thread = threading.Thread(target=self._run, name="windlass upkeep", daemon=True)
@@ -67,11 +70,21 @@ class Upkeep:
     def stop(self, timeout: float) -> None:
         """Ask the thread to end, and wait for that; stuck in a dead connection, it is left behind."""
         self._stopping.set()
+        self._nudged.set()
         self._thread.join(timeout)
+
+    def renew_soon(self) -> None:
+        """Renew at once, to hear what there is to hear; from any thread."""
+        self._next_renewal = 0.0
+        self._nudged.set()
 
     def _run(self) -> None:
         try:
-            while not self._stopping.wait(self._pause()):
+            while True:
+                self._nudged.wait(self._pause())
+                if self._stopping.is_set():
+                    break
+                self._nudged.clear()
                 self._turn()
         finally:
             self._link.close()
@@ -139,6 +152,11 @@ class Upkeep:
     def _tell(self, heard: list[Heard], gone: list[bytes]) -> None:
         if gone:
             self._lost(gone)
-        wanted = [(word.token.bytes, word.job_id.bytes) for word in heard if word.job_id is not None]
-        if wanted:
-            self._cancel(wanted)
+        wanted: dict[str, list[tuple[bytes, bytes]]] = {}
+        for word in heard:
+            if word.job_id is not None:
+                wanted.setdefault(word.code, []).append((word.token.bytes, word.job_id.bytes))
+        if canceled := wanted.pop("cancel_requested", None):
+            self._cancel(canceled)
+        for code, jobs in wanted.items():
+            self._gated(code, jobs)

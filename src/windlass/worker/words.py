@@ -64,6 +64,7 @@ class Word:
     error: str | None = None
     delay: float | None = None
     cost: int | None = None
+    """What the handler entered in the ledger; told to whoever listens, not said again."""
     finished: bool = False
     """The handler finished the job in its own transaction: this word counts only if that was rolled back."""
     repeated: bool = False
@@ -104,7 +105,7 @@ def word_for_stop(job: ClaimedJob, reason: StopReason) -> Word | None:
     """What is said of an attempt that was stopped from outside; of a lost lease, nothing."""
     if reason == "lease_lost":
         return None
-    if reason == "shutdown":
+    if reason in ("shutdown", "gate_closed"):
         return Word(job, "release")
     error = _error(*_STOPPED[reason])
     return Word(job, "fail", outcome="timed_out" if reason == "timed_out" else "canceled", error=error)

@@ -10,13 +10,14 @@ from uuid import UUID
 
 from windlass.db.connect import Pooler
 from windlass.db.link import AsyncLink, SyncLink
-from windlass.db.listen import Listener
+from windlass.db.listen import GATE_NOTICE, Listener
 from windlass.db.rpc_node import heartbeat_node, stop_node
 from windlass.errors import InvalidInput, WindlassError
 from windlass.model import MAX_ERROR_BYTES, MAX_RESULT_BYTES, ClaimedJob, check_queue, uuid7
 from windlass.telemetry import Telemetry
 from windlass.worker.attempts import Attempts
 from windlass.worker.claims import Claims
+from windlass.worker.costs import Ledger
 from windlass.worker.counts import Counts
 from windlass.worker.flow import Flow
 from windlass.worker.leases import Leases
@@ -149,6 +150,7 @@ class Worker:
         self._upkeep.start()
         self._spawn("claiming", self._claim)
         self._spawn("reporting", self._flow.reporter.run)
+        self._spawn("recording costs", self._ledger.run)
         if self._listener is not None:
             self._spawn("listening", self._listener.run)
         self._signals.worker("worker.started", queues=list(self.queues), concurrency=self.concurrency)
@@ -181,10 +183,10 @@ class Worker:
         self._listener = None
         if self._listen_url is not None:
             self._listener = Listener(self._listen_url, self._notice, application_name=self._name("listen"))
+        self._ledger = Ledger(self._report_link, Outage("recording costs", signals))
         self._flow = flow = Flow(self.concurrency, leases, self.counts, signals)
-        flow.attempts = Attempts(
-            self._registry, self.concurrency, self.node_name, self._limits, say=flow.say, ended=flow.ended
-        )
+        room = (self._registry, self.concurrency, self.node_name, self._limits)
+        flow.attempts = Attempts(*room, say=flow.say, ended=flow.ended, record=self._ledger.record)
         flow.reporter = Reporter(self._report_link, flow.answered, Outage("reporting", signals))
         flow.claims = self._make_claims(flow)
         self._upkeep = self._make_upkeep(flow, leases)
@@ -224,6 +226,7 @@ class Worker:
             self._lease_seconds,
             lost=flow.hear_lost,
             cancel=flow.hear_cancel,
+            gated=flow.hear_gate,
             heartbeat=heartbeat,
             known=self._tell_known,
             signals=self._signals,
@@ -235,6 +238,8 @@ class Worker:
     def _notice(self, node: str | None) -> None:
         if node is None or node == str(self.node_id):
             self._flow.claims.wake()
+        if node is None or node == GATE_NOTICE:
+            self._upkeep.renew_soon()
 
     def _spawn(self, what: str, run: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self._tasks.append(asyncio.create_task(self._keep_going(what, run), name=f"windlass {what}"))
@@ -289,6 +294,7 @@ class Worker:
             await self._claim_link.close()
             await self._report_link.close()
         finally:
+            self._ledger.close()
             self._flow.attempts.close()
             self._signals.worker("worker.stopped", unreported=self._flow.reporter.backlog, stuck=self.stuck)
             self._stopped.set()

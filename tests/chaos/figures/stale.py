@@ -20,7 +20,18 @@ __all__ = ["stale"]
 
 Connection = psycopg.Connection[Any]
 
-_TABLES = ("job", "attempt", "ready", "scheduled", "lease", "cancel_request", "idempotency_key")
+_TABLES = (
+    "job",
+    "attempt",
+    "ready",
+    "scheduled",
+    "lease",
+    "cancel_request",
+    "idempotency_key",
+    "cost",
+    "cost_delta",
+    "cost_day",
+)
 _CLAIM = "select * from windlass.claim_jobs(%s, array['default'], null, %s, 0.2)"
 
 
@@ -51,13 +62,7 @@ def _complete_again(connection: Connection, old: Stale) -> bool:
     return [row.code for row in rows] != ["lease_lost"]
 
 
-def _cost(connection: Connection, old: Stale) -> bool:
-    text = "select code from windlass.complete_jobs(%s, %s, null, array[5]::bigint[])"
-    rows = connection.execute(text, [[old.token], [old.job_id]]).fetchall()
-    return [row.code for row in rows] != ["lease_lost"]
-
-
-def _ended_by(call: str) -> Callable[[Connection, Stale], bool]:
+def _said_by(call: str) -> Callable[[Connection, Stale], bool]:
     def replay(connection: Connection, old: Stale) -> bool:
         text = f"select code from windlass.{call}".encode()
         rows = connection.execute(text, {"token": [old.token], "job": [old.job_id]}).fetchall()
@@ -92,11 +97,12 @@ PATHS: dict[str, Callable[[Connection, Stale], bool]] = {
     "renew": _renew,
     "complete": _complete,
     "complete again": _complete_again,
-    "cost": _cost,
-    "fail": _ended_by("fail_jobs(%(token)s, %(job)s)"),
-    "fail with cost": _ended_by("fail_jobs(%(token)s, %(job)s, null, null, null, array[5]::bigint[])"),
-    "snooze": _ended_by("snooze_jobs(%(token)s, %(job)s, array[60.0])"),
-    "release": _ended_by("release_jobs(%(token)s, %(job)s)"),
+    "cost": _said_by("record_costs(%(token)s, %(job)s, array[5]::bigint[], array['late'])"),
+    "complete with cost": _said_by("complete_jobs(%(token)s, %(job)s, null, array[5]::bigint[])"),
+    "fail": _said_by("fail_jobs(%(token)s, %(job)s)"),
+    "fail with cost": _said_by("fail_jobs(%(token)s, %(job)s, null, null, null, array[5]::bigint[])"),
+    "snooze": _said_by("snooze_jobs(%(token)s, %(job)s, array[60.0])"),
+    "release": _said_by("release_jobs(%(token)s, %(job)s)"),
     "finish": _finish,
     "child enqueue": _child,
 }

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import typer
 
+from windlass.cli.jobs import background as in_background
 from windlass.cli.options import (
     AsJson,
     DatabaseUrl,
@@ -49,11 +50,22 @@ def redrive_jobs(
         typer.Option(parser=to_moment_or_span, metavar="TIME", help="Died before then, or so long ago."),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Every dead job of the tenant.")] = False,
-    limit: Annotated[int, typer.Option(min=1, max=10_000, metavar="N", help="At most so many.")] = 1000,
+    limit: Annotated[
+        int | None,
+        typer.Option(min=1, max=10_000, metavar="N", help="At most so many: 1000, unless told otherwise."),
+    ] = None,
     max_attempts: Annotated[
         int | None, typer.Option(metavar="N", help="How often each may be tried from now on.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say which they are.")] = False,
+    background: in_background.Background = False,
+    watch: in_background.Watch = False,
+    patch: in_background.Patch = None,
+    throttle: in_background.Throttle = None,
+    stop_rate: in_background.StopRate = None,
+    stop_after: in_background.StopAfter = 20,
+    sample: in_background.Sample = 10,
+    app: in_background.App = None,
     yes: Yes = False,
     reason: Reason = None,
     tenant: TenantName = None,
@@ -62,20 +74,36 @@ def redrive_jobs(
 ) -> None:
     """Put dead jobs back into line, with their attempts counted anew.
 
-    A filter is tried first, and the count is to be confirmed.
+    A filter is tried first, and the count is to be confirmed. In the
+    background there is no limit, and payloads may be patched.
 
     Examples:
       windlass jobs redrive "$id"
       windlass jobs redrive --kind send_mail --error '%timeout%' --dry-run
       windlass jobs redrive --queue mail --since 2h --yes --reason "relay is back"
+      windlass jobs redrive --kind send_mail --patch '{"relay": "b"}' --background
+      windlass jobs redrive --all --background --throttle 50 --stop-rate 0.2
+      windlass jobs redrive --watch "$redrive"
     """
     filters: dict[str, Any] = {"kinds": split_names(kind), "queues": split_names(queue), "error_like": error}
     filtered = any(value is not None for value in (*filters.values(), since, until))
-    if [bool(job_ids), filtered, everything].count(True) != 1:
-        raise WrongUsage("name the jobs by their ids, or by a filter, or say --all")
+    if watch and not background:
+        in_background.follow(
+            job_ids, database_url, tenant, alone=not (filtered or everything), as_json=as_json
+        )
+        return
+    extra = {"patch": patch, "throttle": throttle, "stop_rate": stop_rate, "app": app}
+    _refuse_mixture(bool(job_ids), filtered, everything, limit, extra, background=background)
     with open_client(database_url, tenant) as client:
-        filters["finished_from"] = resolve_moment(client, since, -1)
-        filters["finished_to"] = resolve_moment(client, until, -1)
+        died = resolve_moment(client, since, -1), resolve_moment(client, until, -1)
+        if background:
+            asked = {**filters, **extra, "jobs": job_ids, "died_from": died[0], "died_to": died[1]}
+            asked |= {"everything": everything, "max_attempts": max_attempts, "stop_after": stop_after}
+            how = in_background.How(sample, dry_run, yes, watch, reason, as_json)
+            in_background.run(client, asked, how)
+            return
+        limit = 1000 if limit is None else limit
+        filters |= {"finished_from": died[0], "finished_to": died[1]}
         wanted = {"jobs": job_ids, "limit": limit} if job_ids else {**filters, "limit": limit}
         if not (dry_run or job_ids or yes) and not _confirm(client, wanted):
             raise typer.Abort
@@ -84,6 +112,24 @@ def redrive_jobs(
         print_json({"dry_run": dry_run, "items": [job._asdict() for job in done]})
     else:
         _print_redriven(done, dry_run=dry_run, limit=limit)
+
+
+def _refuse_mixture(
+    named: bool,
+    filtered: bool,
+    everything: bool,
+    limit: int | None,
+    extra: dict[str, Any],
+    *,
+    background: bool,
+) -> None:
+    if everything == (named or filtered) or (named and filtered and not background):
+        raise WrongUsage("name the jobs by their ids, or by a filter, or say --all")
+    if background and limit is not None:
+        raise WrongUsage("--limit is not for --background: a filter says which jobs, --throttle how fast")
+    for option, value in extra.items():
+        if value is not None and not background:
+            raise WrongUsage(f"--{option.replace('_', '-')} needs --background")
 
 
 def _confirm(client: SyncClient, wanted: dict[str, Any]) -> bool:

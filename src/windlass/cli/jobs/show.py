@@ -12,6 +12,7 @@ from windlass.cli.session import open_client
 from windlass.cli.text import pretty, span, stamp
 from windlass.cli.unserved import Served, is_served
 from windlass.model import Attempt, Job, Transition
+from windlass.model.cost import CostEntry
 
 
 def add_to(group: typer.Typer) -> None:
@@ -21,7 +22,7 @@ def add_to(group: typer.Typer) -> None:
 def show_job(
     job_id: JobId, tenant: TenantName = None, database_url: DatabaseUrl = None, as_json: AsJson = False
 ) -> None:
-    """Show a job: payload, result, error, its attempts and its history.
+    """Show a job: payload, result, error, its attempts, costs and history.
 
     Example:
       windlass jobs show "$id"
@@ -29,6 +30,7 @@ def show_job(
     with open_client(database_url, tenant) as client:
         job = client.get_job(job_id)
         attempts = client.list_attempts(job_id)
+        costs = client.list_job_costs(job_id) if job.cost_cents else []
         history = client.list_history(job_id)
         cluster = find_cluster_job(client, job)
         served = (
@@ -36,10 +38,10 @@ def show_job(
         )
     if as_json:
         document: dict[str, object] = {"job": job_document(job), "attempts": attempts, "history": history}
-        document |= {"served": served.yes} | ({} if cluster is None else {"cluster": cluster})
+        document |= {"costs": costs, "served": served.yes} | ({} if cluster is None else {"cluster": cluster})
         print_json(document)
         return
-    print_fields([*without_false_time(_fields(job), cluster), ("waits", served.hint)])
+    print_fields([*without_false_time(_fields(job), cluster), ("waits", served.hint), ("why", _why(job))])
     if cluster is not None:
         print_cluster_job(cluster)
     _print_document("payload", job.payload)
@@ -50,8 +52,15 @@ def show_job(
     if attempts:
         say()
         _print_attempts(attempts)
+    if costs:
+        say()
+        _print_costs(costs)
     say()
     _print_history(history)
+
+
+def _why(job: Job) -> str | None:
+    return f"windlass jobs explain {job.id}" if job.state == "queued" else None
 
 
 def _fields(job: Job) -> Iterator[tuple[str, object]]:
@@ -115,6 +124,16 @@ def _took(attempt: Attempt) -> str | None:
     if attempt.finished_at is None:
         return None
     return span((attempt.finished_at - attempt.started_at).total_seconds())
+
+
+def _print_costs(costs: Sequence[CostEntry]) -> None:
+    columns: list[Column[CostEntry]] = [
+        Column("AT", lambda entry: stamp(entry.at)),
+        Column("ATTEMPT", lambda entry: entry.attempt, right=True),
+        Column("CENTS", lambda entry: entry.cents, right=True),
+        Column("FOR", lambda entry: entry.what or "reported with the outcome"),
+    ]
+    print_table(columns, costs, empty="no costs")
 
 
 def _print_history(history: Sequence[Transition]) -> None:

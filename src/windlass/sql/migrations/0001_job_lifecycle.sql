@@ -122,15 +122,16 @@ create table windlass_data.queue (
 );
 
 -- A lane is one line of waiting jobs: everything that decides whether its head may be claimed (tenant, queue,
--- kind, priority) is the same for all of it.  Lanes are never updated and never removed.
+-- kind, priority) is the same for all of it.  Lanes are never updated and never removed.  Two of a kind are made where two
+-- transactions need a new one at once, and do no harm: a unique key would make the second wait for the first to end.
 create table windlass_data.lane (
   id integer generated always as identity primary key,
   tenant_id uuid not null references windlass_data.tenant (id),
   queue text collate "C" not null,
   kind text collate "C" not null,
-  priority smallint not null,
-  unique (tenant_id, queue, kind, priority)
+  priority smallint not null
 );
+create index lane_of on windlass_data.lane (tenant_id, queue, kind, priority, id);
 create index lane_queue on windlass_data.lane (queue, kind);
 
 -- The lanes that may have jobs in line; a claim looks at no others.  Whoever puts a job into line and finds no row for its

@@ -6,6 +6,7 @@
 alter table windlass_data.node
   add column address text not null default '',
   add column cluster_kinds text[] not null default '{}',
+  add column local_kinds text[] not null default '{}',  -- those of them in which nodes have parts
   add column member_until timestamptz,     -- the lease under which it takes part in cluster jobs
   add column draining_at timestamptz;
 

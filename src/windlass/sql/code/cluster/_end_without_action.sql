@@ -10,6 +10,8 @@ as $$
 declare
   v_now timestamptz := windlass_data.clock();
   v_place record;
+  v_node uuid;
+  v_error jsonb;
 begin
   select l.version, l.counted into v_place from windlass._leave_line(p_tenant, p_job) as l;
   if v_place.version is not null then
@@ -18,7 +20,11 @@ begin
     select p_tenant, p_job, v_place.version + 1, v_place.counted + 1,
            coalesce(l.node_id, '00000000-0000-0000-0000-000000000000'), windlass_data.new_id(), v_now, v_now,
            'failed', 'dead', jsonb_build_object('type', 'NoQuorum', 'message', p_why)
-    from windlass_data.leader as l;
+    from windlass_data.leader as l
+    returning node_id, error into v_node, v_error;
+    insert into windlass_data.unsealed (tenant_id, event_id, digest)
+    select d.tenant_id, d.event_id, d.digest
+    from windlass._note_dead(p_tenant, p_job, v_place.version + 1, v_node, 'failed', v_error, null, v_now) as d;
   end if;
 end
 $$;

@@ -2,6 +2,7 @@
 --
 -- A term begins when somebody finds the lease run out; the leader itself goes on in its term if nobody was there first.
 -- The one row decides between two that try.  Whoever no longer stands gives up once no action of its own is running.
+-- A node that stops meanwhile is not elected: both hold the node's row before the leader's.
 -- definer: none
 create function windlass._lead(p_node uuid, p_stand boolean, p_lease interval) returns boolean
 language plpgsql volatile
@@ -27,6 +28,10 @@ begin
     where l.node_id = p_node and l.term = v_leader.term;
     return found;
   elsif p_stand and v_leader.expires_at <= v_now then
+    perform from windlass_data.node as n where n.id = p_node and n.stopped_at is null for share;
+    if not found then
+      return false;
+    end if;
     update windlass_data.leader as l
     set node_id = p_node, term = l.term + 1, since = v_now, expires_at = v_now + p_lease
     where l.term = v_leader.term and l.expires_at <= v_now;

@@ -15,7 +15,7 @@ begin
     select p_tenant, p_job, n.id, n.name, p_kind, v_now
     from windlass_data.node as n
     where p_local and n.member_until > v_now and n.stopped_at is null and n.draining_at is null
-      and p_kind = any (n.cluster_kinds)
+      and p_kind = any (n.local_kinds)
     returning p.node_id
   )
   select coalesce(array_agg(m.node_id), '{}') into v_nodes from made as m;

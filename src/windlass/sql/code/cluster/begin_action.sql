@@ -33,7 +33,8 @@ begin
   where c.tenant_id = v_held.tenant_id and c.job_id = p_job
   returning c.* into v_job;
   if not found then
-    raise exception 'job % is no cluster job', p_job using errcode = 'WL001';
+    raise exception 'job % is no cluster job', p_job using errcode = 'WL001',
+      hint = 'A job of this kind is created by create_cluster_job, or by `windlass cluster create`.';
   end if;
   perform windlass._record(
     v_held.tenant_id, 'cluster.action', p_job, v_job.warning, v_held.node_id::text,

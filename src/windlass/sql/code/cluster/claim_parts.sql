@@ -45,10 +45,14 @@ begin
     where p.tenant_id = d.tenant_id and p.job_id = d.job_id and p.node_id = p_node
     returning p.*
   ), recorded as (
-    insert into windlass_data.event (tenant_id, at, actor, action, job_id, details)
+    insert into windlass_data.event as e (tenant_id, at, actor, action, job_id, details)
     select t.tenant_id, v_now, p_node::text, 'part.claimed', t.job_id,
            jsonb_build_object('node', t.node_name, 'part_attempt', t.version)
     from taken as t
+    returning e as event
+  ), noted as (
+    insert into windlass_data.unsealed (tenant_id, event_id, digest)
+    select (r.event).tenant_id, (r.event).id, windlass_data.event_digest(r.event) from recorded as r
   )
   select t.job_id, t.tenant_id, t.kind, j.payload, t.token, t.version, t.counted, c.part_max_attempts::integer,
          t.expires_at, coalesce(j.trace_id, replace(j.id::text, '-', '')), j.correlation_id, j.created_at

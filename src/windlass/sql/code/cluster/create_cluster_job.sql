@@ -1,5 +1,6 @@
 -- Create a cluster job with one part for every member that knows its kind, in one transaction; only in the name of the
--- leader and its term, anybody else gets WL008 with the leader's address.  A duplicate writes nothing.
+-- leader and its term, anybody else gets WL008 with the leader's address.  A duplicate writes nothing.  p_local: whether
+-- there are parts; null leaves that to what the leader's application declares.
 --
 -- The term is checked when this runs, not when the caller commits: a lock would let an open transaction hold up the next
 -- election.  A job that overlaps a change of leaders is complete all the same, and the next one takes it up.
@@ -7,7 +8,7 @@
 -- grant: producer, operator
 create function windlass.create_cluster_job(
   p_tenant uuid, p_kind text, p_payload jsonb default '{}', p_leader uuid default null, p_term bigint default null,
-  p_local boolean default true, p_quorum text default 'majority', p_quorum_timeout_ms integer default 10000,
+  p_local boolean default null, p_quorum text default 'majority', p_quorum_timeout_ms integer default 10000,
   p_on_timeout text default 'proceed', p_on_crash text default 'requeue', p_key text default null,
   p_scope text default 'active', p_priority integer default 0, p_max_attempts integer default 5,
   p_retry jsonb default null, p_timeout_ms integer default null, p_part_max_attempts integer default 5,
@@ -21,29 +22,44 @@ declare
   v_before text := windlass._enter_tenant(p_tenant);
   v_now timestamptz := windlass_data.clock();
   v_term bigint;
+  v_local boolean;
+  v_new windlass_data.new_job;
 begin
   perform windlass._check_cluster_job(
     p_quorum, p_quorum_timeout_ms, p_on_timeout, p_on_crash, p_part_max_attempts, p_part_retry);
   v_term := windlass._refuse_follower(p_leader, p_term);
-  perform windlass._check_known(p_leader, p_kind);
-  select e.job_id, e.created into job_id, created
-  from windlass._enqueue(p_tenant, array[row(
-    p_id, p_kind, p_payload, 'windlass.cluster', p_priority,
-    case when p_local then v_now + interval '100 years' end, p_max_attempts, p_retry, p_timeout_ms, p_key, p_scope,
-    p_trace_id, p_correlation_id)::windlass_data.new_job]) as e;
+  v_local := windlass._check_known(p_leader, p_kind);
+  v_local := coalesce(p_local, v_local);
+  v_new.id := p_id;
+  v_new.kind := p_kind;
+  v_new.payload := p_payload;
+  v_new.queue := 'windlass.cluster';
+  v_new.priority := p_priority;
+  v_new.run_at := case when v_local then v_now + interval '1 day' end;
+  v_new.max_attempts := p_max_attempts;
+  v_new.retry := p_retry;
+  v_new.timeout_ms := p_timeout_ms;
+  v_new.key := p_key;
+  v_new.scope := p_scope;
+  v_new.trace_id := p_trace_id;
+  v_new.correlation_id := p_correlation_id;
+  select e.job_id, e.created into job_id, created from windlass._enqueue(p_tenant, array[v_new]) as e;
   if created then
+    if v_local then
+      perform windlass._park_job(p_tenant, job_id);
+    end if;
     select m.parts, m.needed into parts, needed
-    from windlass._make_parts(p_tenant, job_id, p_kind, p_local, p_quorum) as m;
+    from windlass._make_parts(p_tenant, job_id, p_kind, v_local, p_quorum) as m;
     insert into windlass_data.cluster_job as c
       (tenant_id, job_id, term, parts, needed, on_timeout, on_crash, part_max_attempts, part_retry, quorum_timeout_ms,
        deadline_at, settled_at, verdict)
     values (p_tenant, job_id, v_term, parts, needed, p_on_timeout, p_on_crash, p_part_max_attempts, p_part_retry,
-            p_quorum_timeout_ms, case when p_local then v_now + p_quorum_timeout_ms * interval '1 ms' end,
-            case when not p_local then v_now end, case when not p_local then 'quorum' end);
+            p_quorum_timeout_ms, case when v_local then v_now + p_quorum_timeout_ms * interval '1 ms' end,
+            case when not v_local then v_now end, case when not v_local then 'quorum' end);
     perform windlass._record(
       p_tenant, 'cluster.create', job_id, null, null,
       jsonb_build_object('term', v_term, 'parts', parts, 'needed', needed));
-    if not p_local then
+    if not v_local then
       perform pg_notify('windlass', p_leader::text);
     end if;
   else

@@ -1,7 +1,10 @@
--- The next facts of the audit below an id, before the filters: events, and the ends of jobs in these states.
+-- The next facts of the audit below an id, before the filters: events, and the ends of jobs in these states; of one job,
+-- if p_job is given, and only the events of these actions, if p_actions is.
 -- definer: none
-create function windlass._next_events(p_tenant uuid, p_events boolean, p_ends text[], p_before uuid, p_limit integer)
-returns table (id uuid, at timestamptz, actor text, action text, job_id uuid, reason text, details jsonb)
+create function windlass._next_events(
+  p_tenant uuid, p_job uuid, p_events boolean, p_actions text[], p_ends text[], p_before uuid, p_limit integer)
+returns table (
+  id uuid, at timestamptz, actor text, login text, action text, job_id uuid, reason text, details jsonb)
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -11,12 +14,26 @@ begin
     select n.id, s.state
     from unnest(p_ends) as s(state)
     cross join lateral windlass._jobs_by_id(p_tenant, s.state, null, p_before, p_limit) as n(id)
-    order by n.id desc
+    where p_job is null
+    union all
+    select d.id, d.state from windlass._describe_jobs(p_tenant, array[p_job]) as d
+    where d.state = any (p_ends) and d.id < p_before
+    order by 1 desc
     limit p_limit
   ), facts as (
-    (select e.id, e.at, e.actor, e.action, e.job_id, e.reason, e.details
+    (select e.id, e.at, e.actor, e.login::text, e.action, e.job_id, e.reason, e.details
      from windlass_data.event as e
-     where p_events and e.tenant_id = p_tenant and e.id < p_before
+     where p_events and p_job is null and p_actions is null and e.tenant_id = p_tenant and e.id < p_before
+     order by e.id desc
+     limit p_limit)
+    union all
+    select e.id, e.at, e.actor, e.login::text, e.action, e.job_id, e.reason, e.details
+    from (select distinct a from unnest(p_actions) as a where p_events and p_job is null) as a(action)
+    cross join lateral windlass._events_of(p_tenant, a.action, p_before, p_limit) as e
+    union all
+    (select e.id, e.at, e.actor, e.login::text, e.action, e.job_id, e.reason, e.details
+     from windlass_data.event as e
+     where p_events and e.tenant_id = p_tenant and e.job_id = p_job and e.id < p_before
      order by e.id desc
      limit p_limit)
     union all
@@ -27,9 +44,10 @@ begin
                   order by e.id limit 1), 'windlass')
                 when a.outcome = 'crashed' then 'windlass'
                 else a.node_id::text end,
-           'job.' || n.state, n.id, coalesce(j.ended_reason, a.error ->> 'message'),
+           null, 'job.' || n.state, n.id, coalesce(j.ended_reason, a.error ->> 'message'),
            jsonb_strip_nulls(jsonb_build_object(
-             'attempt', a.version, 'outcome', a.outcome, 'error', a.error ->> 'type', 'cost_cents', a.cost_cents))
+             'attempt', a.version, 'outcome', a.outcome, 'error', a.error ->> 'type',
+             'cost_cents', windlass._cost_of(p_tenant, n.id, a.version, a.cost_cents)))
     from ends as n
     cross join lateral (
       select j.ended_state, j.ended_at, j.ended_reason from windlass_data.job as j

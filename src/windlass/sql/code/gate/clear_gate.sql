@@ -14,6 +14,7 @@ declare
   v_bound uuid := windlass_data.bound_tenant();
   v_gate windlass_data.gate;
 begin
+  perform windlass._check_said(p_reason, p_actor);
   perform windlass._confine(p_tenant);
   if p_gate is not null and num_nonnulls(p_tenant, p_queue, p_kind, p_node) > 0 then
     raise exception 'a gate is cleared by its id or by its scope, not by both' using errcode = 'WL007';

@@ -6,7 +6,7 @@
 create function windlass.list_gates(p_tenant uuid default null)
 returns table (
   id uuid, tenant_id uuid, queue text, kind text, node text, reason text, actor text, created_at timestamptz,
-  expires_at timestamptz)
+  expires_at timestamptz, releases boolean)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -14,7 +14,7 @@ declare
   v_only uuid := windlass._confine(p_tenant);
 begin
   return query
-  select g.id, g.tenant_id, g.queue, g.kind, g.node, g.reason, g.actor, g.created_at, g.expires_at
+  select g.id, g.tenant_id, g.queue, g.kind, g.node, g.reason, g.actor, g.created_at, g.expires_at, g.releases
   from windlass_data.gate as g
   where (g.expires_at is null or g.expires_at > windlass_data.clock())
     and (v_only is null or g.tenant_id is null or g.tenant_id = v_only)

@@ -1,4 +1,5 @@
--- The latest attempts of a job below a number: those that ended, and the running one, which only its lease knows.
+-- The latest attempts of a job below a number: those that ended, and the running one, which only its lease knows.  What
+-- one cost is what was reported while it ran and with its outcome; null if nothing was.
 -- definer: none
 create function windlass._attempts_of(p_tenant uuid, p_job uuid, p_before integer, p_limit integer)
 returns table (
@@ -9,7 +10,7 @@ set search_path = pg_catalog, pg_temp
 as $$
   with ended as materialized (
     select a.job_id, a.version, a.counted, a.node_id, a.started_at, a.finished_at, a.outcome::text, a.ends::text,
-           a.cost_cents, a.result, a.error
+           windlass._cost_of(p_tenant, p_job, a.version, a.cost_cents), a.result, a.error
     from windlass_data.attempt as a
     where a.tenant_id = p_tenant and a.job_id = p_job and a.version < p_before
     order by a.version desc
@@ -17,7 +18,8 @@ as $$
   )
   select e.* from ended as e
   union all
-  select m.job_id, m.version, m.counted + 1, le.node_id, le.claimed_at, null, null, null, null, null, null
+  select m.job_id, m.version, m.counted + 1, le.node_id, le.claimed_at, null, null, null,
+         windlass._cost_of(p_tenant, p_job, m.version, null), null, null
   from windlass_data.job as j
   join windlass_data.lease as le on le.lane_id = j.lane_id and le.tenant_id = j.tenant_id
   cross join lateral unnest(le.job_ids, le.versions, le.counted) as m(job_id, version, counted)

@@ -15,6 +15,8 @@ begin
        or n.max_attempts not between 1 and 32767 or n.timeout_ms <= 0 or length(n.key) not between 1 and 500
        or n.scope not in ('forever', 'active') or not isfinite(n.run_at)
        or length(n.trace_id) > 200 or length(n.correlation_id) > 200
+       or length(n.concurrency_key) not between 1 and 500 or n.concurrency_limit not between 1 and 1000
+       or (n.concurrency_limit is not null and n.concurrency_key is null)
        or (n.retry is not null and windlass._bad_retry(n.retry) is not null)
   ) then
     return;
@@ -33,6 +35,10 @@ begin
       ('run_at', case when not isfinite(n.run_at) then 'must be a finite time' end),
       ('trace_id', case when length(n.trace_id) > 200 then 'must have at most 200 characters' end),
       ('correlation_id', case when length(n.correlation_id) > 200 then 'must have at most 200 characters' end),
+      ('concurrency_key', case when length(n.concurrency_key) not between 1 and 500 then 'must have 1 to 500 characters'
+                               when n.concurrency_limit is not null and n.concurrency_key is null
+                               then 'is missing, and concurrency_limit needs one' end),
+      ('concurrency_limit', case when n.concurrency_limit not between 1 and 1000 then 'must be from 1 to 1000' end),
       ('retry', windlass._bad_retry(n.retry))
   ) as f(field, why)
   where f.why is not null

@@ -9,7 +9,8 @@ returns table (
   error jsonb, run_at timestamptz, created_at timestamptz, started_at timestamptz, finished_at timestamptz,
   version integer, counted integer, max_attempts integer, timeout_ms integer, retry jsonb, idempotency_key text,
   trace_id text, correlation_id text, cost_cents bigint, node_id uuid, lease_expires_at timestamptz,
-  cancel_requested boolean, ended_reason text, read_at timestamptz
+  cancel_requested boolean, ended_reason text, read_at timestamptz,
+  concurrency_key text, concurrency_limit integer
 )
 language sql stable
 set search_path = pg_catalog, pg_temp
@@ -18,7 +19,7 @@ as $$
     select j.*, l.queue, l.kind, l.priority as lane_priority, a.version as a_version, a.counted as a_counted,
            a.result, a.error, a.ends, a.finished_at, a.started_at as a_started_at,
            coalesce(r.version, s.version) as q_version, coalesce(r.counted, s.counted) as q_counted,
-           coalesce(s.run_at, j.run_at, j.created_at) as due_at,
+           coalesce(nullif(s.run_at, 'infinity'), j.run_at, j.created_at) as due_at,
            case when r.job_id is not null or s.job_id is not null then 'queued'
                 when j.ended_state is not null then j.ended_state::text
                 when a.ends is not null then a.ends::text
@@ -42,12 +43,14 @@ as $$
          coalesce(p.q_counted, le.counted, p.a_counted, 0),
          p.max_attempts::integer, p.timeout_ms, p.retry, p.idempotency_key,
          coalesce(p.trace_id, replace(p.id::text, '-', '')), p.correlation_id,
-         coalesce((select sum(a.cost_cents)::bigint from windlass_data.attempt as a
-                   where a.tenant_id = p.tenant_id and a.job_id = p.id), 0),
+         least(coalesce((select sum(a.cost_cents) from windlass_data.attempt as a
+                         where a.tenant_id = p.tenant_id and a.job_id = p.id), 0)
+               + coalesce((select sum(c.cents) from windlass_data.cost as c
+                           where c.tenant_id = p.tenant_id and c.job_id = p.id), 0), 9223372036854775807)::bigint,
          le.node_id, le.expires_at,
          p.state = 'running' and exists (
            select from windlass_data.cancel_request as c where c.tenant_id = p.tenant_id and c.job_id = p.id),
-         p.ended_reason, windlass_data.clock()
+         p.ended_reason, windlass_data.clock(), p.concurrency_key, p.concurrency_limit::integer
   from placed as p
   left join lateral (
     select le.claimed_at, le.node_id, le.expires_at, m.version, m.counted

@@ -38,6 +38,7 @@ begin
   execute format('alter table windlass_data.attempt detach partition windlass_data.%I', v_attempt);
   perform windlass._move_kept(p_day, v_tenants, v_jobs);
   execute format('drop table windlass_data.%I, windlass_data.%I', v_job, v_attempt);
+  insert into windlass_data.dropped_day (day) values (p_day) on conflict do nothing;
   return 'dropped';
 exception
   when lock_not_available or deadlock_detected then

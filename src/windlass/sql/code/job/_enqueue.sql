@@ -60,6 +60,12 @@ begin
       on i.again or i.id <> all (v_new)
     order by 1;
   end if;
+  if exists (select from unnest(p_jobs) as n where n.concurrency_key is not null) then
+    perform windlass._join_key_lines(p_tenant, v_new);
+  end if;
+  if exists (select from windlass_data.depth_limit) and cardinality(v_new) > 0 then
+    perform windlass._check_depth(v_lanes, cardinality(v_new));
+  end if;
   perform windlass._note_work(v_lanes);
   perform windlass._wake(
     array(select distinct coalesce(n.queue, 'default') from unnest(p_jobs) as n), cardinality(p_jobs));

@@ -7,35 +7,49 @@ as $$
 declare
   v_transaction xid8 := pg_current_xact_id();  -- before the clock and the place in line: see survey_lanes
   v_now timestamptz := windlass_data.clock();
+  v_actor text := nullif(left(current_setting('windlass.actor', true), 200), '');
   v_queue text := coalesce(p_job.queue, 'default');
+  v_due boolean := coalesce(p_job.run_at <= v_now, true);
   v_lane integer;
-  v_seq bigint;
+  v_look record;
 begin
   perform windlass._check_new_jobs(array[p_job]);
   v_lane := windlass._lane_of(p_tenant, v_queue, p_job.kind, coalesce(p_job.priority, 0));
-  if coalesce(p_job.run_at <= v_now, true) then
-    v_seq := nextval('windlass_data.ready_seq');
-  end if;
-  insert into windlass_data.job
-    (tenant_id, id, lane_id, seq, max_attempts, timeout_ms, created_at, run_at, payload, retry, trace_id,
-     correlation_id, actor)
-  values
-    (p_tenant, p_job.id, v_lane, v_seq, coalesce(p_job.max_attempts, 5), p_job.timeout_ms, v_now, p_job.run_at,
-     p_job.payload, p_job.retry, p_job.trace_id, p_job.correlation_id,
-     nullif(current_setting('windlass.actor', true), ''))
-  on conflict do nothing;
-  if not found then
+  perform pg_advisory_xact_lock_shared(20053, v_lane & 255);  -- for _note_work: held before its row is looked for
+  with written as (
+    insert into windlass_data.job
+      (tenant_id, id, lane_id, seq, max_attempts, timeout_ms, created_at, run_at, payload, retry, trace_id,
+       correlation_id, actor)
+    values
+      (p_tenant, p_job.id, v_lane, case when v_due then nextval('windlass_data.ready_seq') end,
+       coalesce(p_job.max_attempts, 5), p_job.timeout_ms, v_now, p_job.run_at, p_job.payload, p_job.retry,
+       p_job.trace_id, p_job.correlation_id, v_actor)
+    on conflict do nothing
+    returning id, seq
+  ), lined_up as (
+    insert into windlass_data.ready (lane_id, seq, tenant_id, job_id, version, counted)
+    select v_lane, w.seq, p_tenant, w.id, 0, 0 from written as w where v_due
+  ), put_off as (
+    insert into windlass_data.scheduled (tenant_id, job_id, run_at, lane_id, version, counted)
+    select p_tenant, w.id, p_job.run_at, v_lane, 0, 0 from written as w where not v_due
+  )
+  select exists (select from written) as is_new,
+         exists (select from windlass_data.busy_lane as b where b.lane_id = v_lane) as busy,
+         exists (select from windlass_data.waiting as w where w.queue = v_queue) as awaited,
+         exists (select from windlass_data.depth_limit) as limited
+  into v_look;
+  if not v_look.is_new then
     return (select r.created from windlass._resolve_duplicate(p_tenant, p_job, p_job.id) as r);
   end if;
-  if v_seq is null then
-    insert into windlass_data.scheduled (tenant_id, job_id, run_at, lane_id, version, counted)
-    values (p_tenant, p_job.id, p_job.run_at, v_lane, 0, 0);
-  else
-    insert into windlass_data.ready (lane_id, seq, tenant_id, job_id, version, counted)
-    values (v_lane, v_seq, p_tenant, p_job.id, 0, 0);
+  if v_look.limited then
+    perform windlass._check_depth(array[v_lane], 1);
   end if;
-  perform windlass._note_work(array[v_lane]);
-  perform windlass._wake(array[v_queue]);
+  if not v_look.busy or current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
+    perform windlass._note_work(array[v_lane]);
+  end if;
+  if v_look.awaited then
+    perform windlass._wake(array[v_queue]);
+  end if;
   return true;
 end
 $$;

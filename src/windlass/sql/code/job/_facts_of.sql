@@ -31,14 +31,14 @@ as $$
   from attempts as t
   where t.outcome is not null
   union all
-  -- What an attempt did to the job, where its outcome does not say so.  A redriven job's death only its event knows.
+  -- What an attempt did to the job, where its outcome does not say so.  A death has an event, which outlasts a redrive.
   select t.finished_at, t.ends, 'windlass', t.number, null, null, 3
   from attempts as t
-  where t.ends <> t.outcome
+  where t.ends <> t.outcome and t.ends <> 'dead'
   union all
-  select (e.details ->> 'died_at')::timestamptz, 'dead', 'windlass', (e.details ->> 'version')::integer, null, null, 3
+  select e.at, 'dead', 'windlass', (e.details ->> 'attempt')::integer, null, null, 3
   from events as e
-  where e.action = 'job.redrive'
+  where e.action = 'job.dead'
   union all
   select e.at,
          case when e.action = 'job.redrive' then 'redriven'
@@ -48,5 +48,6 @@ as $$
               else e.action end,
          e.actor, (e.details ->> 'version')::integer, e.reason, e.details - 'version' - 'state', 4
   from events as e
+  where e.action <> 'job.dead'
 $$;
 comment on function windlass._facts_of is 'Every fact about one job.';

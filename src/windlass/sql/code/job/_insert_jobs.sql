@@ -8,7 +8,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_now timestamptz := windlass_data.clock();
-  v_actor text := nullif(current_setting('windlass.actor', true), '');
+  v_actor text := nullif(left(current_setting('windlass.actor', true), 200), '');
 begin
   return query
   with fresh as materialized (
@@ -17,15 +17,16 @@ begin
       select n.*, coalesce(n.run_at <= v_now, true) as due
       from unnest(p_ids, p_lanes, p_jobs) with ordinality
         as n(job_id, lane_id, id, kind, payload, queue, priority, run_at, max_attempts, retry, timeout_ms, key, scope,
-             trace_id, correlation_id, place)
+             trace_id, correlation_id, concurrency_key, concurrency_limit, place)
       order by n.place
     ) as s
   ), written as (
     insert into windlass_data.job as j
       (tenant_id, id, lane_id, seq, max_attempts, timeout_ms, created_at, run_at, payload, retry,
-       idempotency_key, trace_id, correlation_id, actor)
+       idempotency_key, trace_id, correlation_id, actor, concurrency_key, concurrency_limit)
     select p_tenant, f.job_id, f.lane_id, f.seq, coalesce(f.max_attempts, 5), f.timeout_ms, v_now, f.run_at,
-           f.payload, f.retry, f.key, f.trace_id, f.correlation_id, v_actor
+           f.payload, f.retry, f.key, f.trace_id, f.correlation_id, v_actor, f.concurrency_key,
+           case when f.concurrency_key is not null then coalesce(f.concurrency_limit, 1) end
     from fresh as f
     on conflict do nothing
     returning j.id, j.lane_id, j.seq, j.run_at

@@ -12,7 +12,7 @@ begin
       select l.id from windlass_data.lane as l
       where l.tenant_id = p_tenant and l.queue = coalesce(n.queue, 'default')
         and l.kind = n.kind and l.priority = coalesce(n.priority, 0)
-      offset 0
+      order by l.id limit 1
     ) as l on true
     order by n.ordinality);
 end

@@ -10,7 +10,8 @@ declare
 begin
   loop
     select l.id into v_id from windlass_data.lane as l
-    where l.tenant_id = p_tenant and l.queue = p_queue and l.kind = p_kind and l.priority = p_priority;
+    where l.tenant_id = p_tenant and l.queue = p_queue and l.kind = p_kind and l.priority = p_priority
+    order by l.id limit 1;
     exit when found;
     v_job.queue := p_queue;
     v_job.kind := p_kind;

@@ -1,6 +1,6 @@
 -- Make the lanes that these jobs need and that are not there yet.
 --
--- In key order, so that two producers making the same lanes wait for each other and never deadlock.
+-- Somebody else who makes the same lane at this moment is not waited for: then there are two of it.
 -- definer: none
 create function windlass._make_lanes(p_tenant uuid, p_jobs windlass_data.new_job[]) returns void
 language plpgsql volatile
@@ -29,10 +29,11 @@ begin
   end if;
 
   insert into windlass_data.lane (tenant_id, queue, kind, priority)
-  select distinct p_tenant, coalesce(n.queue, 'default'), n.kind, coalesce(n.priority, 0)
-  from unnest(p_jobs) as n
-  order by 2, 3, 4
-  on conflict do nothing;
+  select distinct p_tenant, n.queue, n.kind, n.priority
+  from (select coalesce(n.queue, 'default') as queue, n.kind, coalesce(n.priority, 0) as priority from unnest(p_jobs) as n) as n
+  where not exists (
+    select from windlass_data.lane as l
+    where l.tenant_id = p_tenant and l.queue = n.queue and l.kind = n.kind and l.priority = n.priority);
 end
 $$;
 comment on function windlass._make_lanes(uuid, windlass_data.new_job[]) is 'Make the lanes that a batch of jobs needs.';

@@ -32,6 +32,9 @@ begin
     delete from windlass_data.attempt as a
     using unnest(v_tenants, v_jobs) as g(tenant_id, job_id)
     where a.tenant_id = g.tenant_id and a.job_id = g.job_id;
+    delete from windlass_data.cost as c
+    using unnest(v_tenants, v_jobs) as g(tenant_id, job_id)
+    where c.tenant_id = g.tenant_id and c.job_id = g.job_id;
     delete from windlass_data.job as j
     using unnest(v_tenants, v_jobs) as g(tenant_id, job_id)
     where j.tenant_id = g.tenant_id and j.id = g.job_id;

@@ -55,6 +55,9 @@ begin
       perform windlass._insert_jobs(
         p_tenant, array[p_job], array[p_id], windlass._lane_ids(p_tenant, array[p_job]));
       if found then
+        if p_job.concurrency_key is not null then
+          perform windlass._join_key_lines(p_tenant, array[p_id]);
+        end if;
         return query select p_id, true;
         return;
       elsif p_job.key is not null then

@@ -1,10 +1,12 @@
 -- Put dead jobs back into line, with all their attempts before them, and wake those who wait.  The caller holds their
 -- last attempts and their job rows.
 --
--- Their last attempt no longer ends them; when and why they had died is kept in the event.
+-- Their last attempt no longer ends them; that they had died is an event of its own.  A patch (RFC 7396) changes their
+-- payloads, which nothing else ever does: the event keeps it, and the digests of what each payload was and is.
 -- definer: none
 create function windlass._revive_jobs(
-  p_tenant uuid, p_jobs uuid[], p_max_attempts integer, p_reason text, p_actor text) returns void
+  p_tenant uuid, p_jobs uuid[], p_max_attempts integer, p_reason text, p_actor text, p_patch jsonb default null,
+  p_redrive uuid default null) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
@@ -20,10 +22,15 @@ begin
   ), placed as materialized (
     select r.*, nextval('windlass_data.ready_seq') as seq
     from (select r.* from revived as r order by r.job_id) as r
+  ), patched as materialized (
+    select j.id, j.payload as before, windlass._merge_patch(j.payload, p_patch) as after
+    from windlass_data.job as j
+    where p_patch is not null and j.tenant_id = p_tenant and j.id = any (p_jobs)
   ), moved as (
     update windlass_data.job as j
-    set seq = p.seq, max_attempts = coalesce(p_max_attempts, j.max_attempts)
+    set seq = p.seq, max_attempts = coalesce(p_max_attempts, j.max_attempts), payload = coalesce(c.after, j.payload)
     from placed as p
+    left join patched as c on c.id = p.job_id
     where j.tenant_id = p_tenant and j.id = any (p_jobs) and j.id = p.job_id
     returning j.id, j.lane_id
   ), lined_up as (
@@ -32,12 +39,25 @@ begin
     from placed as p
     join moved as m on m.id = p.job_id
   ), recorded as (
-    insert into windlass_data.event (tenant_id, at, actor, action, job_id, reason, details)
+    insert into windlass_data.event as e (tenant_id, at, actor, action, job_id, reason, details)
     select p_tenant, v_now, windlass._actor(p_actor), 'job.redrive', p.job_id, p_reason, jsonb_build_object(
              'died_at', p.finished_at, 'version', p.version, 'counted', p.counted, 'error', p.error -> 'type')
+             || case when p_redrive is null then '{}' else jsonb_build_object('redrive', p_redrive) end
+             || case when c.id is null then '{}' else jsonb_build_object(
+                  'patch', p_patch, 'payload_before', encode(sha256(convert_to(c.before::text, 'UTF8')), 'hex'),
+                  'payload_after', encode(sha256(convert_to(c.after::text, 'UTF8')), 'hex')) end
     from placed as p
+    left join patched as c on c.id = p.job_id
+    order by p.job_id
+    returning e as event
+  ), noted as (
+    -- One row is enough for the whole call to be sealed as it commits.
+    insert into windlass_data.unsealed (tenant_id, event_id, digest, at_commit)
+    select p_tenant, (r.event).id, windlass_data.event_digest(r.event), row_number() over () = 1
+    from recorded as r
   )
   select array_agg(distinct m.lane_id) into v_lanes from moved as m;
+  perform windlass._join_key_lines(p_tenant, p_jobs);
   perform windlass._note_work(v_lanes);
   perform windlass._wake(array(
     select distinct l.queue from windlass_data.lane as l where l.id = any (v_lanes)), cardinality(p_jobs));

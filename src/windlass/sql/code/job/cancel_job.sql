@@ -15,6 +15,7 @@ declare
   v_now timestamptz := windlass_data.clock();
   v_state text;
 begin
+  perform windlass._check_said(p_reason, p_actor);
   perform from windlass_data.job as j where j.tenant_id = p_tenant and j.id = p_job for no key update;
   if not found then
     raise exception 'there is no job %', p_job using errcode = 'WL001';
@@ -24,6 +25,7 @@ begin
     set ended_state = 'canceled', ended_at = v_now, ended_reason = p_reason
     where j.tenant_id = p_tenant and j.id = p_job;
     v_state := 'canceled';
+    perform windlass._leave_key_lines(array[p_job]);
   else
     select d.state into v_state from windlass._describe_jobs(p_tenant, array[p_job]) as d;
     if v_state = 'running' then

@@ -15,7 +15,9 @@ create function windlass.enqueue_job(
   p_timeout_ms integer default null,
   p_trace_id text default null,
   p_correlation_id text default null,
-  p_id uuid default null
+  p_id uuid default null,
+  p_concurrency_key text default null,
+  p_concurrency_limit integer default null
 ) returns table (job_id uuid, created boolean)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -26,9 +28,9 @@ declare
   v_before text := windlass._enter_tenant(p_tenant);
   v_job windlass_data.new_job := row(
     coalesce(p_id, windlass_data.new_id()), p_kind, p_payload, p_queue, p_priority, p_run_at, p_max_attempts, p_retry,
-    p_timeout_ms, p_key, p_scope, p_trace_id, p_correlation_id);
+    p_timeout_ms, p_key, p_scope, p_trace_id, p_correlation_id, p_concurrency_key, p_concurrency_limit);
 begin
-  if p_key is null then
+  if p_key is null and p_concurrency_key is null and p_concurrency_limit is null then
     job_id := v_job.id;
     created := windlass._enqueue_one(p_tenant, v_job);
   else

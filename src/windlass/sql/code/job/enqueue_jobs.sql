@@ -1,8 +1,9 @@
 -- Enqueue many jobs, all or none.  Each element is an object whose keys are the fields of windlass_data.new_job;
--- one row comes back for each, in the order given.
+-- one row comes back for each, in the order given.  With p_partial, jobs for which a limit on depth leaves no room are
+-- left out, and come back without an id; without it they refuse the batch (WL006).
 -- definer: owner
 -- grant: producer, operator
-create function windlass.enqueue_jobs(p_tenant uuid, p_jobs jsonb)
+create function windlass.enqueue_jobs(p_tenant uuid, p_jobs jsonb, p_partial boolean default false)
 returns table (ordinal integer, job_id uuid, created boolean)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -12,8 +13,13 @@ as $$
 declare
   v_before text := windlass._enter_tenant(p_tenant);
 begin
-  return query
-  select e.ordinal, e.job_id, e.created from windlass._enqueue(p_tenant, windlass._read_new_jobs(p_jobs)) as e;
+  if p_partial and exists (select from windlass_data.depth_limit) then
+    return query
+    select e.ordinal, e.job_id, e.created from windlass._enqueue_fitting(p_tenant, windlass._read_new_jobs(p_jobs)) as e;
+  else
+    return query
+    select e.ordinal, e.job_id, e.created from windlass._enqueue(p_tenant, windlass._read_new_jobs(p_jobs)) as e;
+  end if;
   perform set_config('windlass.tenant_id', v_before, true);
 end
 $$;

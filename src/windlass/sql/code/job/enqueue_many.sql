@@ -18,22 +18,23 @@ declare
 begin
   perform pg_current_xact_id();  -- before the clock and the first place in line: see survey_lanes
   v_job := windlass._read_alike(p_job, p_payloads, p_ids);
-  if cardinality(p_ids) > 0 then
+  if v_job.concurrency_key is not null then
+    return query
+    select e.ordinal from windlass._enqueue(p_tenant, windlass._alike_jobs(v_job, p_payloads, p_ids)) as e
+    where not e.created;
+  elsif cardinality(p_ids) > 0 then
     v_lane := windlass._lane_of(p_tenant, coalesce(v_job.queue, 'default'), v_job.kind, coalesce(v_job.priority, 0));
     begin
       perform windlass._insert_alike(p_tenant, v_job, v_lane, p_payloads, p_ids);
+      if exists (select from windlass_data.depth_limit) then
+        perform windlass._check_depth(array[v_lane], cardinality(p_ids));
+      end if;
       perform windlass._note_work(array[v_lane]);
       perform windlass._wake(array[coalesce(v_job.queue, 'default')], cardinality(p_ids));
     exception when unique_violation then
       -- An id that is taken, here or by somebody who commits just now: one by one, and only what is new is written.
       return query
-      select e.ordinal
-      from windlass._enqueue(p_tenant, array(
-        select row(i.id, v_job.kind, i.payload, v_job.queue, v_job.priority, v_job.run_at, v_job.max_attempts,
-                   v_job.retry, v_job.timeout_ms, null, v_job.scope, v_job.trace_id,
-                   v_job.correlation_id)::windlass_data.new_job
-        from rows from (unnest(p_ids), jsonb_array_elements(p_payloads)) with ordinality as i(id, payload, place)
-        order by i.place)) as e
+      select e.ordinal from windlass._enqueue(p_tenant, windlass._alike_jobs(v_job, p_payloads, p_ids)) as e
       where not e.created;
     end;
   end if;

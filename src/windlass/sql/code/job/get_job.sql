@@ -7,7 +7,8 @@ returns table (
   error jsonb, run_at timestamptz, created_at timestamptz, started_at timestamptz, finished_at timestamptz,
   version integer, counted integer, max_attempts integer, timeout_ms integer, retry jsonb, idempotency_key text,
   trace_id text, correlation_id text, cost_cents bigint, node_id uuid, lease_expires_at timestamptz,
-  cancel_requested boolean, ended_reason text, read_at timestamptz
+  cancel_requested boolean, ended_reason text, read_at timestamptz,
+  concurrency_key text, concurrency_limit integer
 )
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp

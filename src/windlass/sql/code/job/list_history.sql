@@ -15,7 +15,9 @@ begin
   perform windlass._check_page(p_limit, null, '');
   perform windlass._hold_days();
   return query
-  select f.at, f.what, f.actor, nullif(f.attempt, 0), f.reason, nullif(jsonb_strip_nulls(f.details), '{}')
+  select f.at, f.what, f.actor, nullif(f.attempt, 0), f.reason, nullif(
+           jsonb_strip_nulls(f.details - 'patch')  -- in a patch, null says something
+           || case when f.details ? 'patch' then jsonb_build_object('patch', f.details -> 'patch') else '{}' end, '{}')
   from windlass._facts_of(p_tenant, p_job, p_limit) as f
   order by f.at, coalesce(f.attempt, 2147483647), f.rank;
   if not found then

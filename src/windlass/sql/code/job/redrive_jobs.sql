@@ -17,6 +17,7 @@ declare
   v_before text := windlass._enter_tenant(p_tenant);
   v_ids uuid[] := p_jobs;
 begin
+  perform windlass._check_said(p_reason, p_actor);
   if p_limit is null or p_limit not between 1 and 10000 then
     raise exception 'a redrive takes 1 to 10000 jobs' using errcode = 'WL007';
   elsif cardinality(p_jobs) > p_limit then

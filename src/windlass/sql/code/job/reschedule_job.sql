@@ -24,6 +24,7 @@ declare
   v_counted integer;
   v_state text;
 begin
+  perform windlass._check_said(p_reason, p_actor);
   if not isfinite(p_run_at) then
     raise exception 'run_at must be a finite time' using errcode = 'WL007';
   elsif p_priority not between -32768 and 32767 then
@@ -64,6 +65,9 @@ begin
   end if;
   update windlass_data.job as j set lane_id = v_lane, seq = v_job.seq, run_at = v_run_at
   where j.tenant_id = p_tenant and j.id = p_job;
+  if v_job.concurrency_key is not null then
+    perform windlass._rejoin_key_line(p_tenant, p_job);
+  end if;
   perform windlass._record(p_tenant, 'job.reschedule', p_job, p_reason, p_actor, jsonb_build_object(
     'version', v_version, 'run_at', v_run_at, 'priority', coalesce(p_priority, v_from.priority),
     'priority_before', v_from.priority));

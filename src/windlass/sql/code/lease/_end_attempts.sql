@@ -17,8 +17,11 @@ declare
   v_now timestamptz;
   v_tenants uuid[];
   v_free uuid[];
+  v_first uuid;
+  v_last uuid;
 begin
   select h.tenants, h.jobs into v_tenants, v_free from windlass._lock_held(p_tokens, p_jobs, p_wait) as h;
+  select r.first, r.last into v_first, v_last from windlass._id_range(p_jobs) as r;
   v_now := windlass_data.clock();
   return query
   with said as materialized (
@@ -37,7 +40,7 @@ begin
     join unnest(v_tenants, v_free) as f(tenant_id, job_id) on f.tenant_id = h.tenant_id and f.job_id = h.job_id
     cross join lateral (
       select j.max_attempts, j.retry from windlass_data.job as j
-      where j.tenant_id = h.tenant_id and j.id = h.job_id
+      where j.tenant_id = h.tenant_id and j.id = h.job_id and j.id between v_first and v_last
       offset 0  -- a look-up per job, never a scan of all jobs
     ) as j
     left join windlass_data.cancel_request as r on r.tenant_id = h.tenant_id and r.job_id = h.job_id
@@ -50,8 +53,7 @@ begin
            g.cost, g.error
     from judged as g
     order by g.tenant_id, g.job_id
-    on conflict do nothing
-    returning a.tenant_id, a.job_id, a.version
+    on conflict do nothing returning a.tenant_id, a.job_id, a.version
   ), accepted as materialized (
     select g.*, case when g.ends is null and g.wait <= 0 then nextval('windlass_data.ready_seq') end as seq
     from (select g.* from judged as g join ended as e using (tenant_id, job_id, version) order by g.place) as g
@@ -59,7 +61,7 @@ begin
     update windlass_data.job as j
     set seq = x.seq
     from (select x.* from accepted as x where x.ends is null order by x.tenant_id, x.job_id) as x
-    where j.tenant_id = x.tenant_id and j.id = x.job_id
+    where j.tenant_id = x.tenant_id and j.id = x.job_id and j.id between v_first and v_last
   ), again as (
     insert into windlass_data.ready (lane_id, seq, tenant_id, job_id, version, counted)
     select x.lane_id, x.seq, x.tenant_id, x.job_id, x.version, x.counted
@@ -70,6 +72,10 @@ begin
     select x.tenant_id, x.job_id, v_now + make_interval(secs => x.wait), x.lane_id, x.version, x.counted
     from accepted as x
     where x.ends is null and x.seq is null
+  ), died as (
+    insert into windlass_data.unsealed (tenant_id, event_id, digest)
+    select d.* from accepted as x cross join lateral windlass._note_dead(
+      x.tenant_id, x.job_id, x.version, x.node_id, x.outcome, x.error, x.cost, v_now) as d where x.ends = 'dead'
   ), settled as (
     delete from windlass_data.cancel_request as r
     using accepted as x
@@ -86,6 +92,7 @@ begin
     select distinct la.queue from windlass_data.lease as l join windlass_data.lane as la on la.id = l.lane_id
     where l.id = any (p_tokens)), cardinality(p_jobs));
   perform windlass._settle_leases(p_tokens);
+  perform windlass._leave_key_lines(p_jobs) where exists (select from windlass_data.key_line);
 end
 $$;
 comment on function windlass._end_attempts is 'End running attempts in any way but success.';

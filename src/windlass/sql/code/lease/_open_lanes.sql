@@ -28,6 +28,24 @@ begin
   if v_look.gated then
     v_nodes := array(select n.name from windlass_data.node as n where n.id = p_node) || p_node::text;
   end if;
+  if not (v_look.gated or v_look.weighed or v_look.special) then
+    -- Nothing was said of anything: what a node serves is open to it.  A fifth of what follows.
+    if p_lanes is null then
+      return query
+      select distinct b.lane_id, b.tenant_id, b.queue, b.priority::integer, b.queue || ' ' || b.tenant_id, 1, false
+      from windlass_data.busy_lane as b
+      where b.queue = any (v_queues) and (p_kinds is null or b.kind = any (p_kinds))
+        and (v_bound is null or b.tenant_id = v_bound);
+    else
+      return query
+      select l.id, l.tenant_id, l.queue, l.priority::integer, l.queue || ' ' || l.tenant_id, 1, false
+      from unnest(p_lanes) as p(id)
+      cross join lateral (select l.* from windlass_data.lane as l where l.id = p.id offset 0) as l
+      where l.queue = any (v_queues) and (p_kinds is null or l.kind = any (p_kinds))
+        and (v_bound is null or l.tenant_id = v_bound);
+    end if;
+    return;
+  end if;
   return query
   select b.lane_id, b.tenant_id, b.queue,
          b.priority + case when q.ageing_seconds is null then 0 else least(65535, floor(coalesce(
@@ -51,14 +69,7 @@ begin
   ) as q on true
   where (p_kinds is null or b.kind = any (p_kinds))
     and (v_bound is null or b.tenant_id = v_bound)
-    and not (v_look.gated and exists (
-      select from windlass_data.gate as g
-      where (g.expires_at is null or g.expires_at > v_now)
-        and (g.tenant_id is null or g.tenant_id = b.tenant_id)
-        and (g.queue is null or g.queue = b.queue)
-        and (g.kind is null or g.kind = b.kind)
-        and (g.node is null or g.node = any (v_nodes))
-    ));
+    and not (v_look.gated and exists (select from windlass._gates_on(b.tenant_id, b.queue, b.kind, v_nodes, v_now)));
 end
 $$;
 comment on function windlass._open_lanes is 'The lanes that a node may claim from now.';

@@ -17,7 +17,14 @@ declare
   v_due integer;
   v_lanes integer[];
   v_share integer;
+  v_keyed boolean := exists (select from windlass_data.key_line as k where not k.held);
 begin
+  if v_keyed then
+    perform windlass._park_due_keys(p_limit, v_from, v_now);
+  end if;
+  if exists (select from windlass_data.key_check) then
+    perform windlass._call_keys(p_limit);
+  end if;
   select array_agg(distinct d.lane_id), count(*) into v_lanes, v_due
   from (
     select s.lane_id from windlass_data.scheduled as s
@@ -42,6 +49,8 @@ begin
         for no key update skip locked
       ) as j
       where s.lane_id = l.id and s.run_at <= v_now and s.run_at >= v_from and (v_bound is null or s.tenant_id = v_bound)
+        and not (v_keyed and exists (
+          select from windlass_data.key_line as k where k.tenant_id = s.tenant_id and k.job_id = s.job_id and not k.held))
       order by s.run_at
       limit v_share
       for update of s skip locked

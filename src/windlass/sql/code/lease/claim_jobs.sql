@@ -7,7 +7,9 @@
 -- seen to already; null looks at all.
 --
 -- Finding nothing, it looks for expired leases: recovery needs no reaper.  Finding less than was asked for, and less than
--- ten, with p_wait it notes that this node wants to be told of new work; one that finds more takes that back.
+-- ten, with p_wait it notes that this node wants to be told of new work; one that finds more takes that back.  With
+-- p_hint, where a rate holds jobs back, a last row that names no job says when to ask again: in expires_at, and as
+-- microseconds from now in seq.
 -- definer: engine
 -- grant: worker
 create function windlass.claim_jobs(
@@ -20,7 +22,8 @@ create function windlass.claim_jobs(
   p_lanes integer[] default null,
   p_marks bigint[] default null,
   p_only boolean default false,
-  p_since timestamptz default null
+  p_since timestamptz default null,
+  p_hint boolean default false
 ) returns table (
   job_id uuid, tenant_id uuid, queue text, kind text, priority integer, payload jsonb, token uuid, version integer,
   counted integer, max_attempts integer, expires_at timestamptz, timeout_ms integer, trace_id text,
@@ -34,17 +37,18 @@ as $$
 declare
   v_now timestamptz := windlass_data.clock();
   v_lease interval;
+  v_limited boolean := exists (select from windlass_data.job_limit as m where m.claims);
   v_count integer;
-  v_open record;
   v_taken record;
+  v_first uuid;
+  v_last uuid;
 begin
   if p_node is null or p_queues is null or array_position(p_queues, null) is not null
      or coalesce(p_limit, 0) < 1 or p_limit > 10000 then
     raise exception 'a claim needs a node, its queues and a limit from 1 to 10000' using errcode = 'WL007';
   elsif p_lease_seconds is null or not p_lease_seconds between 0.1 and 86400 then
     raise exception 'a lease lasts from 0.1 seconds to a day' using errcode = 'WL007';
-  end if;
-  if cardinality(p_lanes) is distinct from cardinality(p_marks) or p_only is null or (p_only and p_lanes is null) then
+  elsif cardinality(p_lanes) is distinct from cardinality(p_marks) or p_only is null or (p_only and p_lanes is null) then
     raise exception 'every lane needs its mark' using errcode = 'WL007';
   end if;
   v_lease := make_interval(secs => p_lease_seconds);
@@ -52,26 +56,14 @@ begin
     perform windlass._promote_jobs(greatest(p_limit, 100), p_since);
   end if;
   for v_round in 1..2 loop
-    select array_agg(o.lane_id) as lanes, array_agg(o.priority) as priorities, array_agg(o.flow) as flows,
-           array_agg(o.weight) as weights, array_agg(o.one_line) as one_line, array_agg(o.mark) as marks,
-           array_agg(o.first) as firsts
-    into v_open
-    from (
-      select o.*, m.mark, min(m.place) over (partition by o.flow) as first
-      from windlass._open_lanes(p_node, p_queues, p_kinds, case when p_only then p_lanes end) as o
-      left join unnest(p_lanes, p_marks) with ordinality as m(lane_id, mark, place) on m.lane_id = o.lane_id
-    ) as o;
-    select array_agg(t.token) as tokens, array_agg(t.tenant_id) as tenants, array_agg(t.lane_id) as lanes,
-           array_agg(t.job_id) as jobs, array_agg(t.version) as versions, array_agg(t.counted) as counted,
-           array_agg(t.seq) as seqs
-    into v_taken
-    from windlass._take_ready(p_node, v_open.lanes, v_open.priorities, v_open.flows, v_open.weights, v_open.one_line,
-                              v_open.marks, v_open.firsts, p_limit, v_now, v_lease) as t;
+    select t.* into v_taken
+    from windlass._take_open(p_node, p_queues, p_kinds, p_limit, v_now, v_lease, p_lanes, p_marks, p_only, v_limited) as t;
     v_count := coalesce(cardinality(v_taken.jobs), 0);
     exit when v_count > 0 or p_only
       or not exists (select from windlass.expire_leases(
         greatest(p_limit, 100), case when p_since is not null then interval '1 minute' end));
   end loop;
+  select r.first, r.last into v_first, v_last from windlass._id_range(v_taken.jobs) as r;
   -- A statement of its own: it sees all that was taken.  In the one that takes, a job that was committed after that
   -- statement began would be leased and yet not be returned.
   return query
@@ -82,12 +74,19 @@ begin
   from unnest(v_taken.tokens, v_taken.tenants, v_taken.lanes, v_taken.jobs, v_taken.versions, v_taken.counted,
               v_taken.seqs) with ordinality as t(token, tenant_id, lane_id, job_id, version, counted, seq, turn)
   cross join lateral (
-    select j.* from windlass_data.job as j where j.tenant_id = t.tenant_id and j.id = t.job_id offset 0
+    select j.* from windlass_data.job as j
+    where j.tenant_id = t.tenant_id and j.id = t.job_id and j.id between v_first and v_last
+    offset 0
   ) as j  -- `offset 0` keeps these look-ups per job, never a scan of all jobs or lanes
   cross join lateral (
     select l.queue, l.kind, l.priority from windlass_data.lane as l where l.id = t.lane_id offset 0
   ) as l
   order by t.turn;
+  expires_at := case when p_hint and v_limited and v_count < p_limit then windlass._next_room(v_taken.open, v_now) end;
+  if expires_at is not null then
+    seq := extract(epoch from expires_at - v_now) * 1000000;
+    return next;
+  end if;
   perform windlass._set_waiting(p_node, p_queues, p_wait and v_count < least(p_limit, 10));
 end
 $$;

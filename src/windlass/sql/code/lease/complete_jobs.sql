@@ -22,6 +22,7 @@ declare
   v_now timestamptz := windlass_data.clock();
   v_open bigint[];     -- the words that are said; null: all
   v_refused bigint[];
+  v_lanes integer[];   -- in which there may be room again
 begin
   perform windlass._check_words(p_tokens, p_jobs, p_results, p_costs);
   if not coalesce(p_states, '{}') <@ array['succeeded', 'skipped'] then
@@ -30,8 +31,14 @@ begin
     raise exception 'every job needs its own state and tenant, or none has one' using errcode = 'WL007';
   end if;
   perform windlass._lock_leases(p_tokens);
+  if exists (select from windlass_data.job_limit as m where m.claims) then
+    v_lanes := array(select l.lane_id from windlass_data.lease as l where l.id = any (p_tokens));
+  end if;
   for v_try in 1..3 loop
     begin
+      if p_costs is not null then  -- undone with the rest where the key refuses an attempt
+        perform windlass._note_words(p_tokens, p_jobs, p_costs, null, null, v_open);
+      end if;
       with said as materialized (
         select s.token, s.job_id, s.result, s.cost, coalesce(s.state, 'succeeded') as state, s.place
         from unnest(p_tokens, p_jobs, p_results, p_costs, p_states) with ordinality
@@ -68,6 +75,12 @@ begin
     end;
   end loop;
 
+  if v_lanes is not null then
+    perform windlass._tell_room(v_lanes, cardinality(p_jobs));
+  end if;
+  if exists (select from windlass_data.key_line) then
+    perform windlass._leave_key_lines(p_jobs);
+  end if;
   if v_refused is not null then
     perform windlass._settle_leases(p_tokens);
     return query

@@ -12,6 +12,8 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set lock_timeout = '500ms'
 as $$
+declare
+  v_outcomes windlass_data.outcome[];
 begin
   perform windlass._check_words(p_tokens, p_jobs, p_errors, p_costs);
   perform windlass._check_delays(p_delays);
@@ -20,11 +22,14 @@ begin
   elsif cardinality(p_outcomes) <> cardinality(p_jobs) or cardinality(p_delays) <> cardinality(p_jobs) then
     raise exception 'every job needs its own outcome and delay, or none has one' using errcode = 'WL007';
   end if;
-  return query
-  select e.* from windlass._end_attempts(
-    p_tokens, p_jobs,
-    coalesce(p_outcomes, array_fill('failed'::text, array[cardinality(p_jobs)]))::windlass_data.outcome[],
-    p_errors, p_delays, p_costs) as e;
+  v_outcomes := coalesce(p_outcomes, array_fill('failed'::text, array[cardinality(p_jobs)]));
+  if p_costs is null then
+    return query
+    select e.* from windlass._end_attempts(p_tokens, p_jobs, v_outcomes, p_errors, p_delays, null) as e;
+  else
+    return query
+    select e.* from windlass._end_with_costs(p_tokens, p_jobs, v_outcomes, p_errors, p_delays, p_costs) as e;
+  end if;
 end
 $$;
 comment on function windlass.fail_jobs is 'End attempts with a failure; the retry policy decides what follows.';

@@ -16,6 +16,9 @@ set enable_seqscan = off
 as $$
 begin
   perform windlass._check_words(array[p_token], array[p_job], array[p_result], array[p_cost]);
+  if p_cost is not null then  -- undone with all else if the attempt turns out to be written already
+    perform windlass._note_words(array[p_token], array[p_job], array[p_cost], null);
+  end if;
   insert into windlass_data.attempt
     (tenant_id, job_id, version, counted, node_id, token, started_at, finished_at, outcome, ends, cost_cents, result)
   select h.tenant_id, h.job_id, h.version, h.counted + 1, h.node_id, h.token, h.claimed_at, windlass_data.clock(),

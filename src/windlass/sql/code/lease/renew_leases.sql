@@ -1,6 +1,6 @@
 -- Extend these leases to p_lease_seconds from now.  Returns what the holder must act on: tokens that are lost
--- (lease_lost, no job named), tokens to ask for again soon (busy) and running jobs that somebody asked to cancel
--- (cancel_requested).
+-- (lease_lost, no job named), tokens to ask for again soon (busy), running jobs that somebody asked to cancel
+-- (cancel_requested), and jobs behind a gate: not to be started (gated), or to be given back even so (release_requested).
 --
 -- Waits for nobody: a lease on which a report is under way is busy, and is not expired meanwhile.  The server does wait,
 -- skip locked or not, where an update of the row commits at that very moment and its next version is locked: hence the
@@ -15,6 +15,7 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$
 declare
+  v_now timestamptz := windlass_data.clock();
   v_until timestamptz;
   v_held uuid[];
   v_bound uuid := windlass_data.bound_tenant();
@@ -22,10 +23,10 @@ begin
   if p_tokens is null or p_lease_seconds is null or not p_lease_seconds between 0.1 and 86400 then
     raise exception 'a renewal needs tokens, and a lease lasts from 0.1 seconds to a day' using errcode = 'WL007';
   end if;
-  v_until := windlass_data.clock() + make_interval(secs => p_lease_seconds);
+  v_until := v_now + make_interval(secs => p_lease_seconds);
   with renewed as (
     update windlass_data.lease as l
-    set expires_at = v_until
+    set expires_at = v_until, renewed_at = v_now
     where l.id = any (array(
       select l.id from windlass_data.lease as l
       where l.id = any (p_tokens) and (v_bound is null or l.tenant_id = v_bound)
@@ -47,6 +48,9 @@ begin
     select a.outcome from windlass_data.attempt as a
     where a.tenant_id = h.tenant_id and a.job_id = h.job_id and a.version = h.version
   ) is null;
+  if exists (select from windlass_data.gate) then
+    return query select g.* from windlass._gated_jobs(v_held, v_now) as g;
+  end if;
 end
 $$;
 comment on function windlass.renew_leases is 'Extend leases; returns the lost ones and the jobs to cancel.';

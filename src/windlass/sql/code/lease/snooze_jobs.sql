@@ -10,15 +10,20 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set lock_timeout = '500ms'
 as $$
+declare
+  v_outcomes windlass_data.outcome[];
 begin
   perform windlass._check_words(p_tokens, p_jobs, null, p_costs);
   perform windlass._check_delays(p_delays);
   if cardinality(p_delays) is distinct from cardinality(p_jobs) or array_position(p_delays, null) is not null then
     raise exception 'every snoozed job needs its delay' using errcode = 'WL007';
   end if;
-  return query
-  select e.* from windlass._end_attempts(
-    p_tokens, p_jobs, array_fill('snoozed'::windlass_data.outcome, array[cardinality(p_jobs)]), null, p_delays, p_costs) as e;
+  v_outcomes := array_fill('snoozed'::windlass_data.outcome, array[cardinality(p_jobs)]);
+  if p_costs is null then
+    return query select e.* from windlass._end_attempts(p_tokens, p_jobs, v_outcomes, null, p_delays, null) as e;
+  else
+    return query select e.* from windlass._end_with_costs(p_tokens, p_jobs, v_outcomes, null, p_delays, p_costs) as e;
+  end if;
 end
 $$;
 comment on function windlass.snooze_jobs is 'Put running jobs off; the attempt does not count.';

@@ -47,7 +47,8 @@ begin
   select null::integer, null::text, null::integer, null::integer, null::boolean, null::bigint,
          pg_snapshot_xmin(s.snapshot)::text::bigint, pg_snapshot_xmax(s.snapshot)::text::bigint, v_now,
          case when v_bound is null then (
-           select min(s.run_at) from windlass_data.scheduled as s where s.run_at >= coalesce(p_since, '-infinity'))
+           select min(s.run_at) from windlass_data.scheduled as s
+           where s.run_at >= coalesce(p_since, '-infinity') and s.run_at < 'infinity')
          else p_since end
   from (select pg_current_snapshot() as snapshot) as s
   union all

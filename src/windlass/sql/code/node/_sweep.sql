@@ -1,6 +1,6 @@
 -- Remove what has run out: gates past their expiry, cancel requests for jobs that are finished or gone, notices wanted
--- by nodes that were silent for a minute, nodes silent or stopped for p_keep_nodes, and the parts of cluster jobs whose
--- record is gone.  Returns how many of each but the last.
+-- by nodes that were silent for a minute, nodes silent or stopped for p_keep_nodes, and the parts of cluster jobs, the
+-- redrives and the costs whose record is gone.  Returns how many of each but the last three.
 --
 -- A cancel request for a job that waits for its next attempt is not spent: that attempt will be told.  Passes over
 -- whatever somebody holds.  A node of which nobody ever heard counts as silent; it says again what it wants.
@@ -46,6 +46,8 @@ begin
     for update skip locked));
   get diagnostics nodes = row_count;
   perform windlass._forget_parts(1000);
+  perform windlass._forget_redrives(1000);
+  perform windlass._forget_costs(10000);
 end
 $$;
 comment on function windlass._sweep(interval) is 'Remove gates, requests, notices and nodes that have run out.';

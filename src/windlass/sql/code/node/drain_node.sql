@@ -10,6 +10,7 @@ language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  perform windlass._check_said(p_reason, p_actor);
   perform windlass._require_unbound();
   return query
   update windlass_data.node as n

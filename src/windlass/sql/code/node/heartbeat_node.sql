@@ -25,9 +25,10 @@ begin
     raise exception 'node % is run by another role', p_node using errcode = 'WL005';
   end if;
   insert into windlass_data.node as n
-    (id, name, host, pid, version, queues, kinds, concurrency, started_at, heartbeat_at)
+    (id, name, host, pid, version, queues, kinds, concurrency, started_at, heartbeat_at, code)
   values (p_node, p_name, coalesce(p_host, ''), coalesce(p_pid, 0), coalesce(p_version, ''), coalesce(p_queues, '{}'),
-          coalesce(p_kinds, '{}'), coalesce(p_concurrency, 0), v_now, v_now)
+          coalesce(p_kinds, '{}'), coalesce(p_concurrency, 0), v_now, v_now,
+          coalesce((select v.sha256 from windlass_data.schema_version as v where v.name = 'code'), ''))
   on conflict (id) do update
   set name = excluded.name, host = excluded.host, pid = excluded.pid, version = excluded.version,
       queues = excluded.queues, kinds = excluded.kinds, concurrency = excluded.concurrency,

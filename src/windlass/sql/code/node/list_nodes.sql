@@ -18,7 +18,7 @@ begin
   return query
   select n.id, n.name, n.host, n.pid, n.version, n.queues, n.kinds, n.concurrency, n.started_at, n.heartbeat_at,
          n.stopped_at, a.active, coalesce(l.running, 0), n.address,
-         (n.stopped_at is null and n.member_until > v_now) is true,
+         (n.stopped_at is null and n.member_until > v_now and n.cluster_kinds <> '{}') is true,
          exists (select from windlass_data.leader as e where e.node_id = n.id and e.expires_at > v_now),
          n.stopped_at is null and n.draining_at is not null
   from windlass_data.node as n

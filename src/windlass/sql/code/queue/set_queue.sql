@@ -14,6 +14,7 @@ declare
   v_before windlass_data.queue;
   v_after windlass_data.queue;
 begin
+  perform windlass._check_said(p_reason, p_actor);
   perform windlass._require_unbound();
   if p_queue is null or p_queue !~ '^[A-Za-z0-9_][A-Za-z0-9_.:/-]{0,99}$' then
     raise exception 'the queue must have 1 to 100 letters, digits or _ . : / -' using errcode = 'WL007';

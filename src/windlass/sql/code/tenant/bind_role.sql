@@ -14,6 +14,7 @@ declare
   v_held uuid;
   v_above name;
 begin
+  perform windlass._check_said(p_reason, p_actor);
   perform windlass._require_unbound();
   if not exists (select from pg_roles as r where r.rolname = p_role) then
     raise exception 'there is no role %', quote_literal(coalesce(p_role, '')) using errcode = 'WL001';

@@ -12,6 +12,7 @@ declare
   v_id uuid;
   v_other text;
 begin
+  perform windlass._check_said(p_reason, p_actor);
   perform windlass._require_unbound();
   if p_slug is null or p_slug !~ '^[a-z0-9][a-z0-9_-]{0,99}$' then
     raise exception 'a slug has 1 to 100 small letters, digits, _ or -, and begins with a letter or digit'
@@ -23,6 +24,7 @@ begin
   on conflict (slug) do nothing
   returning id into v_id;
   if found then
+    insert into windlass_data.chain (tenant_id) values (v_id);
     perform windlass._record(v_id, 'tenant.create', null, p_reason, p_actor,
                              jsonb_build_object('slug', p_slug, 'name', v_name));
   else

@@ -11,6 +11,7 @@ as $$
 declare
   v_before integer;
 begin
+  perform windlass._check_said(p_reason, p_actor);
   perform windlass._require_unbound();
   if p_weight is null or p_weight not between 1 and 1000 then
     raise exception 'the weight of a tenant is from 1 to 1000' using errcode = 'WL007';

@@ -9,6 +9,7 @@ as $$
 declare
   v_tenant uuid;
 begin
+  perform windlass._check_said(p_reason, p_actor);
   perform windlass._require_unbound();
   delete from windlass_data.role_tenant as b where b.role_name = p_role returning b.tenant_id into v_tenant;
   if not found then

@@ -1,5 +1,5 @@
--- For people with psql: what was done to the jobs of the tenant that the session has set.  How jobs ended is told by
--- windlass.attempts; list_events tells both.  Empty while windlass.tenant_id is not set.
+-- For people with psql: what was done to the jobs of the tenant that the session has set, and which of them died.  How
+-- the others ended is told by windlass.attempts; list_events tells all.  Empty while windlass.tenant_id is not set.
 -- definer: owner
 -- grant: operator, reader
 create view windlass.events as

@@ -1,0 +1,50 @@
+-- Look whose turn it is at up to p_limit keys of which something changed, and let those jobs into line.
+--
+-- For one key one transaction at a time: the next one sees who was let in.  A key that somebody else looks at, or a job
+-- that somebody holds, is left for the next time; nobody waits.
+-- definer: none
+create function windlass._call_keys(p_limit integer) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_bound uuid := windlass_data.bound_tenant();
+  v_tids tid[];
+  v_mine record;
+  v_next record;
+  v_lanes integer[];
+begin
+  v_tids := array(
+    select c.ctid from windlass_data.key_check as c where v_bound is null or c.tenant_id = v_bound
+    limit p_limit for update skip locked);
+  select array_agg(c.tenant_id) as tenants, array_agg(c.kind) as kinds, array_agg(c.key) as keys into v_mine
+  from (select distinct c.tenant_id, c.kind, c.key from windlass_data.key_check as c where c.ctid = any (v_tids)) as c
+  where pg_try_advisory_xact_lock(20055, hashtext(c.tenant_id::text || c.kind || c.key));
+  if v_mine.keys is null then
+    return;
+  end if;
+
+  -- A statement of its own: it sees what the last one who looked at the key has done.
+  select array_agg(n.tenant_id) as tenants, array_agg(n.job_id) as jobs into v_next
+  from unnest(v_mine.tenants, v_mine.kinds, v_mine.keys) as m(tenant_id, kind, key)
+  cross join lateral windlass._next_at_key(m.tenant_id, m.kind, m.key) as n;
+  v_lanes := windlass._unpark_jobs(v_next.tenants, v_next.jobs);
+  update windlass_data.key_line as k set held = true
+  from unnest(v_next.tenants, v_next.jobs) as n(tenant_id, job_id)
+  where k.tenant_id = n.tenant_id and k.job_id = n.job_id
+    and exists (select from windlass_data.ready as r
+                join windlass_data.job as j on j.lane_id = r.lane_id and j.seq = r.seq
+                where j.tenant_id = n.tenant_id and j.id = n.job_id and r.job_id = n.job_id);
+  delete from windlass_data.key_check as c
+  using unnest(v_mine.tenants, v_mine.kinds, v_mine.keys) as m(tenant_id, kind, key)
+  where c.ctid = any (v_tids) and c.tenant_id = m.tenant_id and c.kind = m.kind and c.key = m.key
+    and not exists (
+      select from unnest(v_next.tenants, v_next.jobs) as n(tenant_id, job_id)
+      join windlass_data.key_line as k on k.tenant_id = n.tenant_id and k.job_id = n.job_id
+      where not k.held and k.tenant_id = m.tenant_id and k.kind = m.kind and k.key = m.key);
+  if v_lanes is not null then
+    perform windlass._note_work(v_lanes);
+  end if;
+end
+$$;
+comment on function windlass._call_keys(integer) is 'Let those jobs into line whose turn it is at their key.';

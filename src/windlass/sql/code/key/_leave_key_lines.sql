@@ -1,0 +1,36 @@
+-- Take those of these jobs that have ended out of the lines of their keys, have somebody look whose turn it is, and wake
+-- those who wait.  Asks whether they have ended, so that it does not matter who says so or how often.
+-- definer: none
+create function windlass._leave_key_lines(p_jobs uuid[]) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_queues text[];
+begin
+  with ended as (
+    delete from windlass_data.key_line as k
+    where k.job_id = any (p_jobs)
+      and exists (
+        select from windlass_data.job as j
+        left join lateral (
+          select a.ends from windlass_data.attempt as a
+          where a.tenant_id = j.tenant_id and a.job_id = j.id
+          order by a.version desc limit 1
+        ) as a on true
+        where j.tenant_id = k.tenant_id and j.id = k.job_id and (j.ended_state is not null or a.ends is not null))
+    returning k.*
+  ), told as (
+    insert into windlass_data.key_check (tenant_id, kind, key)
+    select distinct e.tenant_id, e.kind, e.key from ended as e
+  )
+  select array_agg(distinct l.queue) into v_queues
+  from ended as e
+  join windlass_data.job as j on j.tenant_id = e.tenant_id and j.id = e.job_id
+  join windlass_data.lane as l on l.id = j.lane_id;
+  if v_queues is not null then
+    perform windlass._wake(v_queues, cardinality(p_jobs));
+  end if;
+end
+$$;
+comment on function windlass._leave_key_lines(uuid[]) is 'Take ended jobs out of the lines of their keys.';

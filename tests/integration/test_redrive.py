@@ -1,0 +1,243 @@
+"""Redrives as jobs, through the application, real workers and the command."""
+
+import asyncio
+import json
+import signal
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from pydantic import BaseModel
+
+from tests.integration.command import APPLICATION, Command, eventually
+from tests.integration.crew import TENANT
+from tests.sql.redrives import kill_many
+from tests.sql.steps import Session
+from tests.sql.whole import assert_whole
+from tests.support import Database
+from windlass import InvalidInput, NotFound, Windlass
+from windlass.model.redrive import NewRedrive, Redrive
+from windlass.worker import redrive as redrive_module
+
+
+class Letter(BaseModel):
+    to: str
+    grams: int = 20
+
+
+def make_app(db: Database) -> Windlass:
+    app = Windlass(db.url(), actor="ada")
+
+    @app.job(kind="mail", queue="elsewhere")
+    async def mail(letter: Letter) -> None: ...
+
+    return app
+
+
+async def over(app: Windlass, redrive_id: UUID) -> Redrive:
+    async with asyncio.timeout(30):
+        while not (found := await app.client.get_redrive(redrive_id)).over:
+            await asyncio.sleep(0.02)
+    return found
+
+
+def redriven(db: Database) -> list[UUID]:
+    text = "select job_id from windlass_data.event where action = 'job.redrive' order by job_id"
+    return [row.job_id for row in db.fetch(text, role="superuser")]
+
+
+async def test_a_worker_revives_what_fits_and_leaves_the_rest_dead(db: Database) -> None:
+    jobs = Session(db.connection())
+    good = kill_many(jobs, 2, payload={"to": "ann", "grams": "20 g"})
+    bad = kill_many(jobs, 1, payload={"grams": 5})
+    async with make_app(db) as app, app.worker(queues=["default"]):
+        redrive_id = await app.redrive(kinds="mail", patch={"grams": 21}, reason="grams are numbers now")
+        found = await over(app, redrive_id)
+        assert (found.state, found.redriven, found.refused, found.expected) == ("done", 2, 1, 3)
+        assert found.refusals[0]["job_id"] == str(bad[0])
+        assert "to is missing" in found.refusals[0]["why"]
+        handle = await app.client.handle(redrive_id)
+        assert await handle.wait(timeout=30) == {
+            "outcome": "done",
+            "stop_reason": None,
+            "matched": 3,
+            "redriven": 2,
+            "refused": 1,
+            "passed": 0,
+            "ended": 0,
+            "died": 0,
+        }
+    assert redriven(db) == good
+    assert [jobs.get(job).payload for job in (*good, *bad)] == [{"to": "ann", "grams": 21}] * 2 + [
+        {"grams": 5}
+    ]
+    assert_whole(db)
+
+
+async def test_a_patch_that_breaks_every_payload_starts_nothing(db: Database) -> None:
+    kill_many(Session(db.connection()), 2, payload={"to": "ann"})
+    async with make_app(db) as app:
+        with pytest.raises(InvalidInput, match=r"no payload fits: of job .*grams must be a whole number"):
+            await app.redrive(kinds="mail", patch={"grams": "heavy"})
+        with pytest.raises(InvalidInput, match="grams"):
+            app.redrive_sync(kinds="mail", patch={"grams": "heavy"})
+        assert (await app.client.list_redrives()).items == ()
+        with pytest.raises(NotFound):
+            await app.redrive(everything=True, tenant="nobody")
+
+
+async def test_a_worker_that_does_not_know_the_kind_hands_over(db: Database) -> None:
+    kill_many(Session(db.connection()), 2, payload={"to": "ann"})
+    async with make_app(db) as app, Windlass(db.url()) as stranger:
+        redrive_id = await app.redrive(kinds="mail", patch={"grams": 1})
+        async with stranger.worker(node_name="stranger"):
+            async with asyncio.timeout(30):
+                while not (attempts := await app.client.list_attempts(redrive_id)) or attempts[0].running:
+                    await asyncio.sleep(0.02)
+        assert {str(attempt.outcome) for attempt in attempts if not attempt.running} <= {
+            "snoozed",
+            "released",
+        }
+        assert redriven(db) == []
+        async with app.worker():
+            assert (await over(app, redrive_id)).redriven == 2
+
+
+async def test_a_throttled_redrive_gives_its_slot_back(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redrive_module, "TURN_SECONDS", 0.2)
+    kill_many(Session(db.connection()), 3)
+    async with make_app(db) as app, app.worker(concurrency=1) as worker:
+        redrive_id = await app.redrive(everything=True, throttle=3.0, stop_rate=0.9)
+        found = await over(app, redrive_id)
+        assert (found.state, found.redriven) == ("done", 3)
+        await worker.idle()
+        outcomes = [str(attempt.outcome) for attempt in await app.client.list_attempts(redrive_id)]
+    assert outcomes[-1] == "succeeded"
+    assert set(outcomes[:-1]) == {"snoozed"}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {},
+        {"everything": True, "kinds": "mail"},
+        {"kinds": []},
+        {"kinds": "no good"},
+        {"jobs": ["17"]},
+        {"error_like": "x" * 201},
+        {"error_like": "\\"},
+        {"error_like": "\x00"},
+        {"kinds": "mail", "patch": [1]},
+        {"kinds": "mail", "patch": {"x": float("nan")}},
+        {"everything": True, "patch": {}},
+        {"everything": True, "throttle": 0},
+        {"everything": True, "throttle": float("nan")},
+        {"everything": True, "stop_rate": 1.5},
+        {"everything": True, "stop_rate": "half"},
+        {"everything": True, "stop_after": 0},
+        {"everything": True, "max_attempts": 0},
+    ],
+)
+def test_bad_input_is_refused_before_it_travels(wrong: dict[str, Any]) -> None:
+    app = Windlass("postgresql://nowhere.invalid/x")
+    with pytest.raises(InvalidInput):
+        app.redrive_sync(**wrong)
+
+
+def test_a_filter_is_all_that_must_be_said() -> None:
+    assert NewRedrive(everything=True).filtered is False
+    assert NewRedrive(kinds=("mail",), patch={"a": None}).patch_json() == '{"a":null}'
+
+
+@pytest.fixture
+def windlass(db: Database, tmp_path: Path) -> Command:
+    (tmp_path / "shop.py").write_text(APPLICATION)
+    return Command(tmp_path, db.url())
+
+
+def test_a_killed_runner_is_followed_by_another_and_each_job_comes_back_once(
+    db: Database, windlass: Command
+) -> None:
+    dead = kill_many(Session(db.connection()), 2000)
+    node = ("worker", "shop:app", "--queues", "none", "--lease", "1s")
+    with windlass.running(*node, "--name", "first") as first:
+        started = windlass.here(
+            *("jobs", "redrive", "--kind", "mail", "--background", "--throttle", "1000", "--yes", "--json")
+        )
+        redrive_id = started.ok().json["id"]
+        assert started.json["expected"] == 2000
+        text = "select redriven from windlass.get_redrive(%s, %s)"
+        eventually(lambda: db.fetch_value(text, TENANT, redrive_id) > 0, "it has begun")
+        first.stop(signal.SIGKILL)
+    assert 0 < db.fetch_value(text, TENANT, redrive_id) < 2000, "it was killed in the middle"
+    with windlass.running(*node, "--name", "second"):
+        *_, last = windlass.here("jobs", "redrive", "--watch", redrive_id, "--json").ok().lines
+    assert (last["state"], last["redriven"], last["matched"]) == ("done", 2000, 2000)
+    assert redriven(db) == dead
+    attempts = windlass.here("jobs", "show", redrive_id, "--json").ok().json["attempts"]
+    assert attempts[0]["node_id"] == first.ready["node_id"] != attempts[-1]["node_id"]
+    assert attempts[0]["outcome"] == "crashed"
+    assert_whole(db)
+
+
+def test_a_dry_run_shows_count_sample_and_diff(db: Database, windlass: Command) -> None:
+    jobs = Session(db.connection())
+    (job,) = kill_many(jobs, 1, kind="add", payload={"a": 1})
+    kill_many(jobs, 2, kind="add", payload={"a": "one"})
+    patched = ("jobs", "redrive", "--kind", "add", "--background", "--dry-run", "--patch", '{"b": 2}')
+    shown = windlass.here(*patched, "--app", "shop:app", "--sample", "2").ok()
+    assert "ValueError  no such address" in shown.out
+    assert f"--- {job} add\n+++ patched\n" in shown.out
+    assert '-  "a": 1\n+  "a": 1,\n+  "b": 2\n' in shown.out
+    assert "not redriven: the payload of 'add' is not valid: a must be a whole number" in shown.out
+    assert shown.err == "3 dead jobs match; of those shown, 1 would not be redriven\n"
+    told = windlass.here(*patched, "--json").ok().json
+    assert (told["matched"], len(told["sample"]), told["sample"][0]["patched"]) == (3, 3, {"a": 1, "b": 2})
+    broken = windlass.here(*patched[:-1], '{"a": "x"}', "--app", "shop:app", "--json")
+    assert (broken.code, broken.error["code"]) == (6, "invalid_input")
+    assert "no redrives" in windlass.here("redrives").ok().err
+
+
+def test_list_show_stop_and_watch(db: Database, windlass: Command) -> None:
+    kill_many(Session(db.connection()), 3)
+    words = ("--background", "--yes", "--reason", "relay is back", "--stop-rate", "0.5", "--throttle", "2")
+    answer = windlass.here("jobs", "redrive", "--kind", "mail", "--error", "%address", *words).ok()
+    redrive_id = answer.out.strip()
+    assert "start one with `windlass worker MODULE:APP`" in answer.err
+    (listed,) = windlass.here("redrives", "--json").ok().json["items"]
+    assert (listed["id"], listed["state"], listed["expected"]) == (redrive_id, "queued", 3)
+    assert "--kind mail --error '%address'" in windlass.here("redrives", "list").ok().out
+    shown = windlass.here("redrives", "show", redrive_id).ok().out
+    assert "0 of 3 redriven" in shown
+    assert "when 0.5 of those that ended died again, of 20 at least" in shown
+    stopped = windlass.here("redrives", "stop", redrive_id, "--reason", "not yet").ok()
+    assert stopped.out == "stopped: 0 of 3 redriven\n"
+    watched = windlass.here("jobs", "redrive", "--watch", redrive_id, "--json")
+    assert (watched.code, json.loads(watched.out)["state"]) == (9, "stopped")
+    recorded = "select action from windlass_data.event where job_id = %s and action !~ 'enqueue' order by id"
+    actions = [row.action for row in db.fetch(recorded, redrive_id, role="superuser")]
+    assert actions == ["redrive.start", "redrive.stop", "job.cancel"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["--background", "--yes"], 2),
+        (["--all", "--kind", "mail", "--background", "--yes"], 2),
+        (["--all", "--background"], 2),
+        (["--all", "--background", "--yes", "--limit", "5"], 2),
+        (["--all", "--throttle", "5", "--yes"], 2),
+        (["--watch"], 2),
+        (["--all", "--background", "--yes", "--throttle", "0"], 6),
+        (["--all", "--background", "--yes", "--stop-rate", "1.1"], 6),
+        (["--all", "--background", "--yes", "--patch", "{}"], 6),
+        (["--kind", "mail", "--background", "--yes", "--patch", "[]"], 6),
+        (["--kind", "mail", "--background", "--yes", "--patch", "{"], 6),
+        (["--kind", "mail", "--background", "--yes", "--error", "x" * 201], 6),
+        (["--all", "--background", "--yes", "--tenant", "nobody"], 3),
+        (["--watch", "00000000-0000-7000-8000-00000000dead"], 3),
+    ],
+)
+def test_bad_input_has_its_code(windlass: Command, words: list[str], code: int) -> None:
+    assert windlass.here("jobs", "redrive", *words).code == code

@@ -1,0 +1,92 @@
+"""Costs on their way to the ledger: nobody waits for an answer that will not come."""
+
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from windlass.errors import InvalidInput, LeaseLost
+from windlass.model import ClaimedJob
+from windlass.worker.attempt import Attempt
+from windlass.worker.child import Relay
+from windlass.worker.context import JobContext
+from windlass.worker.costs import Entry, refuse_entry
+from windlass.worker.leases import Lease
+from windlass.worker.registry import JobDefinition
+
+NOW = datetime(2030, 1, 1, tzinfo=UTC)
+
+
+def a_job() -> ClaimedJob:
+    return ClaimedJob(uuid4(), uuid4(), "default", "pay", 0, {}, uuid4(), 1, 0, 5, NOW, "t", None, NOW, None)
+
+
+class Caller:
+    """A call in a thread, and what came of it."""
+
+    def __init__(self, call: Callable[[], Any]) -> None:
+        self.result: Any = None
+        self._call = call
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread.start()
+
+    def _run(self) -> None:
+        try:
+            self.result = self._call()
+        except LeaseLost as error:
+            self.result = error
+
+    def waits_for(self, said: list[Entry]) -> bool:
+        while not said:
+            self.thread.join(0.001)
+        return self.thread.is_alive()
+
+    def ended_with(self) -> Any:
+        self.thread.join(20)
+        assert not self.thread.is_alive()
+        return self.result
+
+
+def test_a_lost_lease_wakes_whoever_waits() -> None:
+    """The database may be away for longer than the lease: nobody answers here."""
+    said: list[Entry] = []
+    context = JobContext(a_job(), "w", record=said.append)
+    caller = Caller(lambda: context.cost(3, "stamps"))
+    context.tell_stop("cancel_requested")
+    assert caller.waits_for(said), "a job that is to stop may still report what it cost"
+    context.tell_stop("lease_lost")
+    assert isinstance(caller.ended_with(), LeaseLost)
+    with pytest.raises(LeaseLost):
+        context.cost(3, "stamps")
+    assert (len(said), context.cost_cents) == (1, 0)
+
+
+def test_the_end_of_a_child_wakes_whoever_waits_for_it() -> None:
+    said: list[Entry] = []
+    definition = JobDefinition.from_function(lambda: None, kind="pay")
+    attempt = Attempt(a_job(), definition, Lease(b"", NOW, 0.0, 1.0), None, said.append)
+    caller = Caller(lambda: attempt._told("cost", (3, "stamps", uuid4().bytes)))
+    assert caller.waits_for(said)
+    attempt.warn("timed_out")
+    assert isinstance(caller.ended_with(), LeaseLost)
+    assert isinstance(attempt._told("cost", (3, "stamps", uuid4().bytes)), LeaseLost)
+    assert len(said) == 1, "of an attempt that was stopped nothing more is said"
+
+
+def test_a_thread_that_outlived_its_handler_does_not_disturb_the_next_order() -> None:
+    told: list[Any] = []
+    relay = Relay(lambda name, value: told.append((name, value[:2])), lambda: None)
+    context = JobContext(a_job(), "w", record=relay.record)
+    context.cost(3, "stamps")
+    relay.close()
+    with pytest.raises(LeaseLost):
+        context.cost(4, "stamps")
+    assert told == [("cost", (3, "stamps"))]
+
+
+def test_a_part_of_a_cluster_job_has_no_costs() -> None:
+    with pytest.raises(InvalidInput, match="in the leader's action"):
+        JobContext(a_job(), "w", record=refuse_entry).cost(3, "stamps")
