@@ -30,7 +30,8 @@ with mine as (
   select oid from pg_namespace where nspname not in ('pg_catalog', 'information_schema', 'pg_toast')
     and nspname not like 'pg\\_temp%' and nspname not like 'pg\\_toast\\_temp%'
 ), facts as (
-  select (n.oid, n.nspname, n.nspacl)::text as fact from pg_namespace as n where n.oid in (select oid from mine)
+  select (n.oid, n.nspname, n.nspacl)::text as fact
+  from pg_namespace as n where n.oid in (select oid from mine)
   union all
   select (c.oid, c.relname, c.relacl, c.relrowsecurity, c.relforcerowsecurity, c.reloptions, c.relowner,
     c.relnatts, c.relchecks, c.relhastriggers)::text
