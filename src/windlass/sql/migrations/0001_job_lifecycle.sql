@@ -111,6 +111,28 @@ end
 $$;
 comment on function windlass_data.current_tenant() is 'The tenant whose rows this transaction may touch, or null.';
 
+-- Row-level security on these tables: on, forced, and closed to all but the engine and, by tenant, whoever says which.
+create function windlass_data.wall_off(p_tables text[], p_by_tenant boolean default true) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_table text;
+begin
+  foreach v_table in array p_tables loop
+    execute format('alter table windlass_data.%I enable row level security', v_table);
+    execute format('alter table windlass_data.%I force row level security', v_table);
+    execute format('create policy engine on windlass_data.%I to windlass_engine using (true) with check (true)', v_table);
+    if p_by_tenant then
+      execute format(
+        'create policy tenant on windlass_data.%I using (tenant_id = (select windlass_data.current_tenant())) '
+        'with check (tenant_id = (select windlass_data.current_tenant()))', v_table);
+    end if;
+  end loop;
+end
+$$;
+comment on function windlass_data.wall_off(text[], boolean) is 'Let row-level security hold these tables.';
+
 -- Queues and lanes ------------------------------------------------------------------------------------------
 
 -- A queue of which something was said.  One without a row is fair: enqueueing writes nothing that tenants share.
@@ -228,9 +250,7 @@ begin
     v_child := v_parent || '_' || to_char(p_day, 'YYYYMMDD');
     execute format('create table windlass_data.%I partition of windlass_data.%I for values from (%L) to (%L)',
                    v_child, v_parent, v_from, v_to);
-    execute format('alter table windlass_data.%I enable row level security', v_child);
-    execute format('alter table windlass_data.%I force row level security', v_child);
-    execute format('create policy engine on windlass_data.%I to windlass_engine using (true) with check (true)', v_child);
+    perform windlass_data.wall_off(array[v_child], p_by_tenant => false);
   end loop;
   return true;
 exception
@@ -374,25 +394,9 @@ create index event_job on windlass_data.event (tenant_id, job_id) where job_id i
 
 -- Row-level security: on, forced, and closed unless the transaction says which tenant ------------------------
 
-do $rls$
-declare
-  v_table text;
-begin
-  foreach v_table in array array[
-    'role_tenant', 'lane', 'busy_lane', 'job', 'job_rest', 'attempt', 'attempt_rest', 'ready', 'scheduled', 'lease',
-    'cancel_request', 'idempotency_key', 'gate', 'event', 'tenant'
-  ] loop
-    execute format('alter table windlass_data.%I enable row level security', v_table);
-    execute format('alter table windlass_data.%I force row level security', v_table);
-    execute format('create policy engine on windlass_data.%I to windlass_engine using (true) with check (true)', v_table);
-    if v_table not in ('role_tenant', 'tenant', 'job_rest', 'attempt_rest') then
-      execute format(
-        'create policy tenant on windlass_data.%I using (tenant_id = (select windlass_data.current_tenant())) '
-        'with check (tenant_id = (select windlass_data.current_tenant()))', v_table);
-    end if;
-  end loop;
-end
-$rls$;
+select windlass_data.wall_off(array[
+  'lane', 'busy_lane', 'job', 'attempt', 'ready', 'scheduled', 'lease', 'cancel_request', 'idempotency_key', 'gate', 'event']);
+select windlass_data.wall_off(array['role_tenant', 'tenant', 'job_rest', 'attempt_rest'], p_by_tenant => false);
 create policy tenant on windlass_data.tenant
   using (id = (select windlass_data.current_tenant())) with check (id = (select windlass_data.current_tenant()));
 -- The binding is what current_tenant() itself reads, so it cannot hide behind it; no role but these two reads it.

@@ -66,19 +66,6 @@ create index cluster_part_running on windlass_data.cluster_part (expires_at) whe
 create index cluster_part_unfinished on windlass_data.cluster_part (node_name) where state in ('queued', 'running');
 create index cluster_part_token on windlass_data.cluster_part (token) where token is not null;
 
-do $rls$
-declare
-  v_table text;
-begin
-  foreach v_table in array array['cluster_job', 'cluster_part'] loop
-    execute format('alter table windlass_data.%I enable row level security', v_table);
-    execute format('alter table windlass_data.%I force row level security', v_table);
-    execute format('create policy engine on windlass_data.%I to windlass_engine using (true) with check (true)', v_table);
-    execute format(
-      'create policy tenant on windlass_data.%I using (tenant_id = (select windlass_data.current_tenant())) '
-      'with check (tenant_id = (select windlass_data.current_tenant()))', v_table);
-  end loop;
-end
-$rls$;
+select windlass_data.wall_off(array['cluster_job', 'cluster_part']);
 grant select, insert, update, delete on windlass_data.leader, windlass_data.cluster_job, windlass_data.cluster_part
   to windlass_engine;

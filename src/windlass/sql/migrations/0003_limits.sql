@@ -50,11 +50,7 @@ create table windlass_data.depth_limit (
   limit_id integer primary key references windlass_data.job_limit (id) on delete cascade
 );
 
-alter table windlass_data.job_limit enable row level security;
-alter table windlass_data.job_limit force row level security;
-create policy engine on windlass_data.job_limit to windlass_engine using (true) with check (true);
-create policy tenant on windlass_data.job_limit
-  using (tenant_id = (select windlass_data.current_tenant())) with check (tenant_id = (select windlass_data.current_tenant()));
+select windlass_data.wall_off(array['job_limit']);
 
 -- Keys: so many jobs of a kind with one key at a time, in order -----------------------------------------------
 
@@ -88,20 +84,7 @@ create table windlass_data.key_check (
   key text collate "C" not null
 );
 
-do $rls$
-declare
-  v_table text;
-begin
-  foreach v_table in array array['key_line', 'key_check'] loop
-    execute format('alter table windlass_data.%I enable row level security', v_table);
-    execute format('alter table windlass_data.%I force row level security', v_table);
-    execute format('create policy engine on windlass_data.%I to windlass_engine using (true) with check (true)', v_table);
-    execute format(
-      'create policy tenant on windlass_data.%I using (tenant_id = (select windlass_data.current_tenant())) '
-      'with check (tenant_id = (select windlass_data.current_tenant()))', v_table);
-  end loop;
-end
-$rls$;
+select windlass_data.wall_off(array['key_line', 'key_check']);
 
 -- Gates that also send back what runs ------------------------------------------------------------------------
 

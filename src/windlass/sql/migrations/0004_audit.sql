@@ -104,20 +104,7 @@ alter table windlass_data.tenant force row level security;
 alter table windlass_data.event force row level security;
 alter table windlass_data.attempt force row level security;
 
-do $rls$
-declare
-  v_table text;
-begin
-  foreach v_table in array array['chain', 'seal', 'unsealed'] loop
-    execute format('alter table windlass_data.%I enable row level security', v_table);
-    execute format('alter table windlass_data.%I force row level security', v_table);
-    execute format('create policy engine on windlass_data.%I to windlass_engine using (true) with check (true)', v_table);
-    execute format(
-      'create policy tenant on windlass_data.%I using (tenant_id = (select windlass_data.current_tenant())) '
-      'with check (tenant_id = (select windlass_data.current_tenant()))', v_table);
-  end loop;
-end
-$rls$;
+select windlass_data.wall_off(array['chain', 'seal', 'unsealed']);
 revoke all on windlass_data.chain, windlass_data.seal, windlass_data.unsealed, windlass_data.event
   from windlass_engine, windlass_owner;
 grant select, insert on windlass_data.event, windlass_data.seal to windlass_engine;

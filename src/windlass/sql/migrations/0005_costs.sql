@@ -45,20 +45,7 @@ create table windlass_data.dropped_day (
   removed_to uuid                          -- jobs up to this one are done with
 );
 
-do $rls$
-declare
-  v_table text;
-begin
-  foreach v_table in array array['cost', 'cost_day', 'cost_delta'] loop
-    execute format('alter table windlass_data.%I enable row level security', v_table);
-    execute format('alter table windlass_data.%I force row level security', v_table);
-    execute format('create policy engine on windlass_data.%I to windlass_engine using (true) with check (true)', v_table);
-    execute format(
-      'create policy tenant on windlass_data.%I using (tenant_id = (select windlass_data.current_tenant())) '
-      'with check (tenant_id = (select windlass_data.current_tenant()))', v_table);
-  end loop;
-end
-$rls$;
+select windlass_data.wall_off(array['cost', 'cost_day', 'cost_delta']);
 grant select, insert, update, delete on
   windlass_data.cost, windlass_data.cost_day, windlass_data.cost_delta, windlass_data.dropped_day to windlass_engine;
 revoke update on windlass_data.cost, windlass_data.cost_delta from windlass_engine;

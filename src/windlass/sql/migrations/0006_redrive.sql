@@ -49,18 +49,5 @@ create table windlass_data.redriven (
   primary key (tenant_id, redrive_id, job_id)
 );
 
-do $rls$
-declare
-  v_table text;
-begin
-  foreach v_table in array array['redrive', 'redriven'] loop
-    execute format('alter table windlass_data.%I enable row level security', v_table);
-    execute format('alter table windlass_data.%I force row level security', v_table);
-    execute format('create policy engine on windlass_data.%I to windlass_engine using (true) with check (true)', v_table);
-    execute format(
-      'create policy tenant on windlass_data.%I using (tenant_id = (select windlass_data.current_tenant())) '
-      'with check (tenant_id = (select windlass_data.current_tenant()))', v_table);
-  end loop;
-end
-$rls$;
+select windlass_data.wall_off(array['redrive', 'redriven']);
 grant select, insert, update, delete on windlass_data.redrive, windlass_data.redriven to windlass_engine;
