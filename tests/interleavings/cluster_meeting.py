@@ -214,6 +214,13 @@ def _two_lives(meeting: ClusterMeeting) -> None:
     meeting.lapse("node", f"id = '{IDS['b']}'")
 
 
+def _job_is_over(meeting: ClusterMeeting) -> None:
+    """Canceled, with a part that runs and one that waits."""
+    meeting.create()
+    meeting.claim_part("c")
+    meeting.jobs.cancel(JOB)
+
+
 SITUATIONS: dict[str, Callable[[ClusterMeeting], None]] = {
     "a part waits": _part_waits,
     "parts run": _parts_run,
@@ -223,4 +230,5 @@ SITUATIONS: dict[str, Callable[[ClusterMeeting], None]] = {
     "another leads": _another_leads,
     "a node died": _node_died,
     "two lives": _two_lives,
+    "the job is over": _job_is_over,
 }

@@ -1,6 +1,6 @@
 """Every verb of a cluster that can meet another on one of its jobs, and what may stop it on its way."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -27,9 +27,12 @@ def _end(node: str, outcome: str) -> Verb:
     return Verb(lambda session, meeting, mine: meeting.end_part(node, outcome, session))
 
 
-def _renew(session: Session, meeting: ClusterMeeting, mine: UUID) -> str:
-    query = "select token from windlass.renew_parts(array[%s]::uuid[], 10)"
-    return "lost" if session.call(query, meeting.tokens.get("b", UUID(int=0))) else "kept"
+def _renew(node: str) -> Callable[[Session, ClusterMeeting, UUID], str]:
+    def say(session: Session, meeting: ClusterMeeting, mine: UUID) -> str:
+        query = "select token from windlass.renew_parts(array[%s]::uuid[], 10)"
+        return "lost" if session.call(query, meeting.tokens.get(node, UUID(int=0))) else "kept"
+
+    return say
 
 
 def _codes(query: str) -> Verb:
@@ -58,7 +61,8 @@ def _stop(node: str) -> Verb:
 
 VERBS: Mapping[str, Verb] = {
     "claim part": Verb(lambda session, meeting, mine: meeting.claim_part("b", session), passes=True),
-    "renew part": Verb(_renew),
+    "renew part": Verb(_renew("b")),
+    "renew another part": Verb(_renew("c")),
     "end part": _end("b", "succeeded"),
     "fail part": _end("b", "failed"),
     "end another part": _end("c", "succeeded"),
@@ -76,6 +80,7 @@ VERBS: Mapping[str, Verb] = {
     "hurry": Verb(_hurry),
     "stop a": _stop("a"),
     "stop b": _stop("b"),
+    "stop c": _stop("c"),
 }
 
 # Where they can meet.
@@ -106,7 +111,7 @@ MEET: Mapping[str, tuple[str, ...]] = {
             "cancel",
             "stop a",
         ),
-        *("end another part", "claim action"),
+        *("end another part", "claim action", "stop c"),
     ),
     "another leads": ("begin action", "complete action", "fail action", "turn of c", "turn of a", "cancel"),
     "a node died": (
@@ -122,6 +127,7 @@ MEET: Mapping[str, tuple[str, ...]] = {
         ),
     ),
     "two lives": ("turn of b again", "turn of a", "end part", "fail part", "end another part", "cancel"),
+    "the job is over": ("turn of a", "claim part", "renew another part", "end another part", "cancel"),
 }
 
 STOPS: Mapping[str, str] = {

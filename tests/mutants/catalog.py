@@ -125,8 +125,8 @@ _TIME = (
         "one-clock",
         "the database's one clock decides",
         f"{LEASE}/renew_leases.sql",
-        "v_until := windlass_data.clock()",
-        "v_until := now()",
+        "v_now timestamptz := windlass_data.clock()",
+        "v_now timestamptz := now()",
         ("tests/schema/test_source.py", "tests/sql/test_renew_leases.py"),
     ),
 )
@@ -160,8 +160,8 @@ _LIFE = (
         "job-before-lease",
         "a word waits for the cancel that holds its job",
         f"{LEASE}/_lock_held.sql",
-        "where j.tenant_id = h.tenant_id and j.id = h.job_id for no key update",
-        "where j.tenant_id = h.tenant_id and j.id = h.job_id",
+        "for no key update\n    ) as locked;\n    perform",
+        ") as locked;\n    perform",
         ("tests/sql/test_races_cancel.py",),
     ),
     Mutant(

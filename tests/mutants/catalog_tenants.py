@@ -17,7 +17,7 @@ TENANTS = (
         "bound-claim",
         "a bound worker claims its own tenant's jobs only",
         "sql/code/lease/_open_lanes.sql",
-        "and (v_bound is null or b.tenant_id = v_bound)",
+        "and (v_bound is null or b.tenant_id = v_bound)\n",
         "",
         TENANCY,
     ),

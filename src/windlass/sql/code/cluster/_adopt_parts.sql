@@ -2,6 +2,7 @@
 --
 -- A part that was running then has crashed: queued again, or failed if its kind says so.  Where the node has a part of
 -- the same job already, that of its earlier life is dropped: nobody would ever do it, and a quorum might wait for it.
+-- Passes over jobs and parts that somebody holds.
 -- definer: none
 create function windlass._adopt_parts(p_node uuid, p_name text) returns void
 language plpgsql volatile
@@ -23,6 +24,10 @@ begin
   loop
     perform from windlass_data.job as j
     where j.tenant_id = v_part.tenant_id and j.id = v_part.job_id
+    for no key update skip locked;
+    continue when not found;
+    perform from windlass_data.cluster_part as p
+    where p.tenant_id = v_part.tenant_id and p.job_id = v_part.job_id and p.node_id = v_part.node_id
     for no key update skip locked;
     continue when not found;
     if v_part.doubled then

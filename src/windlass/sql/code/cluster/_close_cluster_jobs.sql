@@ -1,5 +1,6 @@
 -- Finalise the parts of up to p_limit jobs that have ended.  A part that waits is skipped; one that runs may finish, and
--- its own word is its last.  Where the job was canceled or died, all of them are canceled and their nodes told.
+-- its own word is its last.  Where the job was canceled or died, all of them are canceled and their nodes told.  A job
+-- of which somebody holds a part is left for the next turn.
 -- definer: none
 create function windlass._close_cluster_jobs(p_limit integer) returns void
 language plpgsql volatile
@@ -9,6 +10,8 @@ declare
   v_now timestamptz := windlass_data.clock();
   v_job record;
   v_well boolean;
+  v_states text[];
+  v_held bigint;
 begin
   for v_job in
     select c.tenant_id, c.job_id, coalesce(j.ended_state, a.ends)::text as state
@@ -31,10 +34,17 @@ begin
     for no key update skip locked;
     continue when not found;
     v_well := v_job.state in ('succeeded', 'skipped');
+    v_states := case when v_well then array['queued'] else array['queued', 'running'] end;
+    select count(*) into v_held from (
+      select from windlass_data.cluster_part as p
+      where p.tenant_id = v_job.tenant_id and p.job_id = v_job.job_id and p.state = any (v_states)
+      for no key update skip locked) as p;
+    continue when v_held < (
+      select count(*) from windlass_data.cluster_part as p
+      where p.tenant_id = v_job.tenant_id and p.job_id = v_job.job_id and p.state = any (v_states));
     update windlass_data.cluster_part as p
     set state = case when v_well then 'skipped' else 'canceled' end, finished_at = v_now, expires_at = null
-    where p.tenant_id = v_job.tenant_id and p.job_id = v_job.job_id
-      and p.state = any (case when v_well then array['queued'] else array['queued', 'running'] end);
+    where p.tenant_id = v_job.tenant_id and p.job_id = v_job.job_id and p.state = any (v_states);
     update windlass_data.cluster_job as c
     set ended_at = v_now, settled_at = coalesce(c.settled_at, v_now)
     where c.tenant_id = v_job.tenant_id and c.job_id = v_job.job_id;
