@@ -1,5 +1,8 @@
 -- The smallest and the largest of these ids.  Jobs and attempts are kept by day, by their ids: a statement that names the
 -- range of those it looks for leaves all other days alone, however many are kept.
+--
+-- For statements that only read.  Where one also locks or updates the rows, and looks each of them up by a join, PostgreSQL 18
+-- leaves days out twice when it meets a row that somebody has just changed, and crashes (seen with 18.6).
 -- definer: none
 create function windlass._id_range(p_ids uuid[], out first uuid, out last uuid)
 language plpgsql immutable

@@ -17,11 +17,8 @@ declare
   v_now timestamptz;
   v_tenants uuid[];
   v_free uuid[];
-  v_first uuid;
-  v_last uuid;
 begin
   select h.tenants, h.jobs into v_tenants, v_free from windlass._lock_held(p_tokens, p_jobs, p_wait) as h;
-  select r.first, r.last into v_first, v_last from windlass._id_range(p_jobs) as r;
   v_now := windlass_data.clock();
   return query
   with said as materialized (
@@ -40,7 +37,7 @@ begin
     join unnest(v_tenants, v_free) as f(tenant_id, job_id) on f.tenant_id = h.tenant_id and f.job_id = h.job_id
     cross join lateral (
       select j.max_attempts, j.retry from windlass_data.job as j
-      where j.tenant_id = h.tenant_id and j.id = h.job_id and j.id between v_first and v_last
+      where j.tenant_id = h.tenant_id and j.id = h.job_id
       offset 0  -- a look-up per job, never a scan of all jobs
     ) as j
     left join windlass_data.cancel_request as r on r.tenant_id = h.tenant_id and r.job_id = h.job_id
@@ -61,7 +58,7 @@ begin
     update windlass_data.job as j
     set seq = x.seq
     from (select x.* from accepted as x where x.ends is null order by x.tenant_id, x.job_id) as x
-    where j.tenant_id = x.tenant_id and j.id = x.job_id and j.id between v_first and v_last
+    where j.tenant_id = x.tenant_id and j.id = x.job_id
   ), again as (
     insert into windlass_data.ready (lane_id, seq, tenant_id, job_id, version, counted)
     select x.lane_id, x.seq, x.tenant_id, x.job_id, x.version, x.counted

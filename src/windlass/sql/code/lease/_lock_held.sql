@@ -8,11 +8,7 @@ create function windlass._lock_held(
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
-declare
-  v_first uuid;
-  v_last uuid;
 begin
-  select r.first, r.last into v_first, v_last from windlass._id_range(p_jobs) as r;
   if p_wait then
     select array_agg(h.tenant_id), array_agg(h.job_id) into tenants, jobs
     from (
@@ -23,7 +19,6 @@ begin
     ) as h
     cross join lateral (
       select from windlass_data.job as j where j.tenant_id = h.tenant_id and j.id = h.job_id
-        and j.id between v_first and v_last
       for no key update
     ) as locked;
     perform windlass._lock_leases(p_tokens);
@@ -32,7 +27,6 @@ begin
     from (select distinct h.tenant_id, h.job_id from windlass._held_jobs(p_tokens) as h) as h
     cross join lateral (
       select from windlass_data.job as j where j.tenant_id = h.tenant_id and j.id = h.job_id
-        and j.id between v_first and v_last
       for no key update skip locked
     ) as locked;
   end if;
