@@ -21,8 +21,8 @@ __all__ = ["Lane", "Plan", "Turns"]
 MAX_KNOWN = 2000
 MAX_LANES = 500
 """How many lanes one claim names; beyond that they take turns too."""
-QUANTUM = 10
-"""Jobs per turn and weight where a claim is large: a turn for one job costs as much as one for ten."""
+QUANTUM = 20
+"""Jobs per turn and weight where a claim is large: a turn for one job costs as much as one for twenty."""
 STRIDE = 64
 """Jobs taken from a lane before its mark follows: stepping over few is quick, and a mark wants surveys."""
 
@@ -84,11 +84,11 @@ class Turns:
     # Claims -------------------------------------------------------------------------------------------------
 
     def plan(self, want: int, *, all_lanes: bool = False) -> Plan:
-        """A claim of up to `want` jobs: from all lanes, unless more have work than it takes jobs.
+        """A claim of up to `want` jobs: from all lanes, unless more have work than it has turns to give.
 
         It is for whole turns, so that nobody gets more than their part of a round.
         """
-        if not all_lanes and (self._weight > want or len(self._lanes) > MAX_LANES):
+        if not all_lanes and (self._weight * _quantum(want) > want or len(self._lanes) > MAX_LANES):
             flows, lanes = self._next_flows(want)
             if flows:
                 whole = min(want, sum(flow.credit for flow in flows))
@@ -103,7 +103,7 @@ class Turns:
 
     def _next_flows(self, want: int) -> tuple[tuple[Flow, ...], list[Lane]]:
         """The flows at the head of the line whose turns fit into a claim, or a part of the first one's."""
-        quantum = min(QUANTUM, max(1, want // 25))
+        quantum = _quantum(want)
         flows: list[Flow] = []
         lanes: list[Lane] = []
         left = want
@@ -238,6 +238,11 @@ class Turns:
     def _leave(self, flow: Flow) -> None:
         flow.queued = False
         self._weight -= flow.weight
+
+
+def _quantum(want: int) -> int:
+    """Jobs per turn and weight: one where a claim is small, so that it reaches as many as it can."""
+    return min(QUANTUM, max(1, want // 25))
 
 
 def _wet_lanes(flow: Flow) -> list[Lane]:
