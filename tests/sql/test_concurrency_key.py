@@ -207,3 +207,17 @@ def test_bad_keys_are_refused(db: Database, jobs: Session, said: dict[str, Any])
     with refused("WL007"):
         jobs.enqueue(**said)
     assert db.fetch("select id from windlass_data.job", role="superuser") == []
+
+
+def test_a_bound_worker_is_not_held_up_by_what_is_due_of_others(
+    db: Database, jobs: Session, other: Session, clock: Clock
+) -> None:
+    clock.freeze(NOON)
+    for _ in range(120):
+        other.enqueue(run_at=NOON + timedelta(seconds=1))
+    mine = jobs.enqueue(concurrency_key="a", run_at=NOON + timedelta(seconds=2))
+    clock.advance(5)
+    db.execute("select windlass.bind_role('test_worker', %s)", jobs.tenant, role="owner")
+    worker = Session(db.connect("worker"))
+    assert claimed(worker) == [mine]
+    db.execute("select windlass.unbind_role('test_worker')", role="owner")

@@ -164,6 +164,12 @@ def test_unknown_and_foreign_jobs_get_the_same_answer(db: Database, jobs: Sessio
     assert row.details["current"] is None
     with refused("WL005"):
         explain(Session(reader.conn), job_id)
+    jobs.call("select windlass.clear_limit(p_queue => 'default')")
+    assert "alive" in explain(reader, job_id)[0].details
+    serve(jobs)
+    assert codes(reader, job_id) == ["line"], "a node that others run takes it too"
+    serve(jobs, concurrency=0)
+    assert explain(reader, job_id)[0].details == {"nodes": [{"full": True, "old": False}]}
 
 
 class World:

@@ -313,9 +313,100 @@ def test_a_batch_may_go_in_as_far_as_it_fits(db: Database, jobs: Session) -> Non
     text = "select * from windlass.enqueue_jobs(%s, %s, p_partial => true)"
     rows = jobs.call(text, jobs.tenant, json.dumps(batch))
     assert [row.ordinal for row in rows] == [1, 2, 3, 4, 5, 6]
-    assert [row.job_id is not None for row in rows] == [True, True, False, True, False, False]
-    assert [row.created for row in rows] == [True, True, False, True, False, False]
+    assert [row.job_id is not None for row in rows] == [True, True, False, True, True, False]
+    assert [row.created for row in rows] == [True, True, False, True, True, False]
     assert_whole(db)
     jobs.call("select windlass.clear_limit(p_kind => 'mail')")
     jobs.call("select windlass.clear_limit(p_queue => 'default')")
     assert all(row.created for row in jobs.call(text, jobs.tenant, json.dumps(batch)))
+
+
+def test_a_budget_that_is_cleared_leaves_nothing_that_stops_a_claim(db: Database, jobs: Session) -> None:
+    made = limit(jobs, tenant=jobs.tenant, concurrency=5, budget_cents=100)
+    jobs.enqueue()
+    jobs.complete(jobs.claim_one(), costs=[70])
+    jobs.call("select windlass.clear_limit(p_tenant => %s, p_what => '{budget}')", jobs.tenant)
+    db.execute(  # by somebody who still saw the budget
+        "insert into windlass_data.spending (limit_id, at, cents) values (%s, now(), 5)",
+        made,
+        role="superuser",
+    )
+    jobs.enqueue()
+    assert len(jobs.claim(5)) == 1
+    assert db.fetch("select from windlass_data.spending", role="superuser") == []
+
+
+def test_a_key_that_is_used_again_is_a_new_job_to_a_full_line(jobs: Session) -> None:
+    jobs.enqueue(key="k", scope="active")
+    jobs.complete(jobs.claim_one())
+    limit(jobs, depth=1)
+    jobs.enqueue()
+    with refused("WL006"):
+        jobs.enqueue(key="k", scope="active")
+
+
+def test_a_duplicate_brings_nothing_to_a_line_that_is_too_long(jobs: Session) -> None:
+    jobs.enqueue(key="k")
+    jobs.enqueue()
+    limit(jobs, kind="mail", depth=1)
+    first, second = jobs.enqueue_many(
+        [{"kind": "mail", "payload": {}, "key": "k"}, {"kind": "report", "payload": {}}]
+    )
+    assert (first.created, second.created) == (False, True)
+    with refused("WL006", match="at most 1 jobs of kind mail may wait: 2 do, and 1 were to come"):
+        jobs.enqueue_many([{"kind": "mail", "payload": 1}, {"kind": "report", "payload": 2}])
+
+
+def test_a_snapshot_from_before_gets_no_job_in_under_a_limit(db: Database, jobs: Session) -> None:
+    jobs.enqueue()
+    limit(jobs, depth=5, concurrency=5)
+    old = Session(db.connect(autocommit=False))
+    old.call("set transaction isolation level repeatable read")
+    with refused("WL007"):
+        old.enqueue()
+    old.conn.rollback()
+    old.call("set transaction isolation level repeatable read")
+    assert old.claim(5) == []
+
+
+def test_queues_of_windlass_itself_are_nobodys(jobs: Session) -> None:
+    with refused("WL007"):
+        jobs.enqueue(queue="windlass.system")
+    with refused("WL007"):
+        limit(jobs, queue="windlass.system", concurrency=1)
+
+
+def test_a_job_that_somebody_holds_keeps_no_room_from_others(db: Database, jobs: Session) -> None:
+    limit(jobs, tenant=jobs.tenant, concurrency=5)
+    held = jobs.enqueue("urgent", priority=9)
+    rest = [jobs.enqueue("plain") for _ in range(3)]
+    holder = Session(db.connect(autocommit=False))
+    holder.cancel(held)
+    assert [row.job_id for row in jobs.claim(10)] == rest
+    holder.conn.rollback()
+
+
+def test_one_job_is_found_among_many_tenants_at_their_limits(db: Database, jobs: Session) -> None:
+    """In as many rounds as for a few of them: the first that is shut shuts all of them."""
+    tenants = [jobs.value("select windlass.create_tenant(%s, %s)", f"t{n}", f"t{n}") for n in range(40)]
+    for tenant in tenants:
+        Session(jobs.conn, tenant).enqueue()
+        limit(jobs, tenant=tenant, concurrency=0)
+    free = jobs.enqueue()
+    db.execute("set track_functions = 'all'", role="superuser")
+    text = "select calls from pg_stat_xact_user_functions where funcname = '_next_turn'"
+    connection = db.connect("superuser", autocommit=False)
+    connection.execute("set local track_functions = 'all'")
+    session = Session(connection)
+    assert [row.job_id for row in session.claim(1)] == [free]
+    assert session.value(text) <= 3
+
+
+def test_a_rate_that_grows_keeps_what_was_there(jobs: Session, clock: Clock) -> None:
+    clock.freeze(NOON)
+    limit(jobs, rate=1, rate_seconds=1, burst=2)
+    clock.advance(3600)
+    limit(jobs, rate=1000)
+    for _ in range(5):
+        jobs.enqueue()
+    assert len(jobs.claim(5)) == 2, "neither the burst nor the tokens of the old one have grown"

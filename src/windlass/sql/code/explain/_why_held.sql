@@ -20,7 +20,7 @@ begin
   order by g.created_at;
   return query
   select w.code, true, format(w.says, windlass._limit_scope(m)) || case when s.seen then w.figures else '' end, w.clears,
-         case when w.code <> 'concurrency' then r.again_at end,
+         case when w.code <> 'concurrency' and s.seen then r.again_at end,
          jsonb_build_object('limit', m.id, 'scope', windlass._limit_scope(m), 'maximum', w.maximum,
                             'current', case when s.seen then w.used end)
   from windlass._limit_rooms(array(select l.limit_id from windlass._limits_of(array[p_lane.id]) as l), p_now) as r

@@ -1,5 +1,6 @@
 -- Whether some node takes jobs of this lane now, and if not, why none does.  p_gated: a gate holds the lane from all nodes,
--- so that it is none of theirs if they may not.
+-- so that it is none of theirs if they may not.  Who is bound to a tenant hears nothing of nodes that others run but that they
+-- are there.
 -- definer: none
 create function windlass._why_nodes(p_lane windlass_data.lane, p_gated boolean, p_now timestamptz)
 returns setof windlass_data.reason
@@ -18,23 +19,26 @@ begin
   from (
     select n.fits, n.full, n.fits and exists (
              select from windlass._open_lanes(n.id, n.queues, n.kinds, array[p_lane.id])) as open,
-           jsonb_build_object('node', n.name, 'queues', n.queues, 'kinds', n.kinds, 'running', n.running,
-                              'concurrency', n.concurrency, 'draining', n.draining_at is not null, 'version', n.version,
-                              'old', n.old) as facts
+           jsonb_build_object('full', n.full, 'old', n.old) || case
+             when v_bound is null or n.login = session_user then jsonb_build_object(
+               'node', n.name, 'queues', n.queues, 'kinds', n.kinds, 'running', n.running, 'concurrency', n.concurrency,
+               'draining', n.draining_at is not null, 'version', n.version)
+             else '{}' end as facts
     from (
       select n.*, l.running, l.running >= n.concurrency as full,
              p_lane.queue = any (n.queues) and p_lane.kind = any (n.kinds) as fits, n.code <> v_code as old
       from windlass_data.node as n
       cross join lateral (
         select coalesce(sum(l.open), 0) as running from windlass_data.lease as l where l.node_id = n.id) as l
-      where windlass._is_active(n.heartbeat_at, n.stopped_at) and (v_bound is null or n.login = session_user)
+      where windlass._is_active(n.heartbeat_at, n.stopped_at) and windlass._may_serve(n.login, p_lane.tenant_id)
       order by n.name
     ) as n
   ) as n;
   if v_fit @> '[{"old": true}]' then
     return next (
       'schema_mismatch', false, 'nodes that would take it were started before the functions in the database were replaced: '
-        || (select string_agg(f ->> 'node', ', ') from jsonb_array_elements(v_fit) as f where f @> '{"old": true}'),
+        || (select string_agg(coalesce(f ->> 'node', 'one'), ', ') from jsonb_array_elements(v_fit) as f
+            where f @> '{"old": true}'),
       'starting them again, with the release that the database has', null, jsonb_build_object('nodes', v_fit)
     )::windlass_data.reason;
   end if;
@@ -46,8 +50,7 @@ begin
         || case when v_alive is null then ': there is none' else '' end,
       'starting a worker that knows the kind and takes from the queue', null, jsonb_build_object('alive', v_alive)
     )::windlass_data.reason;
-  elsif not exists (select from jsonb_array_elements(v_fit) as f
-                    where (f ->> 'running')::integer < (f ->> 'concurrency')::integer) then
+  elsif not v_fit @> '[{"full": false}]' then
     return next (
       'workers_full', false, format('all %s nodes that would take it are full', jsonb_array_length(v_fit)),
       'the end of a job there, or more workers', null, jsonb_build_object('nodes', v_fit))::windlass_data.reason;

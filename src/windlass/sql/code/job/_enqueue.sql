@@ -14,6 +14,9 @@ declare
   v_lanes integer[];
   v_places integer[];                        -- the jobs to write now
   v_new uuid[];
+  v_created boolean[];
+  v_made integer[];                          -- the lanes of those that were written
+  v_limited boolean;
 begin
   perform pg_current_xact_id();  -- before the clock and the first place in line: see survey_lanes
   perform windlass._check_new_jobs(p_jobs);
@@ -23,6 +26,10 @@ begin
     v_lanes := windlass._lane_ids(p_tenant, p_jobs);
   end if;
 
+  v_limited := exists (select from windlass_data.depth_limit);
+  if v_limited then
+    perform windlass._hold_depth(v_lanes);
+  end if;
   if not exists (select from unnest(p_jobs) as n where n.key is not null) then
     v_new := array(select windlass._insert_jobs(p_tenant, p_jobs, v_ids, v_lanes));
   else
@@ -46,25 +53,27 @@ begin
   end if;
 
   if cardinality(v_new) = cardinality(v_ids) then
+    v_made := v_lanes;
     return query select i.ordinality::integer, i.id, true from unnest(v_ids) with ordinality as i(id, ordinality);
   else
-    return query
-    select i.place::integer, coalesce(r.job_id, i.id), coalesce(r.created, true)
+    select array_agg(i.place), array_agg(coalesce(r.job_id, i.id)), array_agg(coalesce(r.created, true)),
+           array_agg(v_lanes[i.place]) filter (where coalesce(r.created, true))
+    into v_places, v_ids, v_created, v_made
     from (
-      select i.place, i.id, row_number() over (partition by i.id order by i.place) > 1 as again
+      select i.place::integer as place, i.id, row_number() over (partition by i.id order by i.place) > 1 as again
       from unnest(v_ids) with ordinality as i(id, place)
       join unnest(p_jobs) with ordinality as n on n.ordinality = i.place
       order by n.kind, n.key, i.place
     ) as i
     left join lateral windlass._resolve_duplicate(p_tenant, v_jobs[i.place], i.id) as r
-      on i.again or i.id <> all (v_new)
-    order by 1;
+      on i.again or i.id <> all (v_new);
+    return query select a.* from unnest(v_places, v_ids, v_created) as a(place, id, created) order by 1;
   end if;
   if exists (select from unnest(p_jobs) as n where n.concurrency_key is not null) then
     perform windlass._join_key_lines(p_tenant, v_new);
   end if;
-  if exists (select from windlass_data.depth_limit) and cardinality(v_new) > 0 then
-    perform windlass._check_depth(v_lanes, cardinality(v_new));
+  if v_limited and v_made is not null then
+    perform windlass._check_depth(v_made);
   end if;
   perform windlass._note_work(v_lanes);
   perform windlass._wake(

@@ -42,7 +42,7 @@ begin
     return (select r.created from windlass._resolve_duplicate(p_tenant, p_job, p_job.id) as r);
   end if;
   if v_look.limited then
-    perform windlass._check_depth(array[v_lane], 1);
+    perform windlass._check_depth(array[v_lane]);
   end if;
   if not v_look.busy or current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
     perform windlass._note_work(array[v_lane]);

@@ -27,7 +27,7 @@ begin
     begin
       perform windlass._insert_alike(p_tenant, v_job, v_lane, p_payloads, p_ids);
       if exists (select from windlass_data.depth_limit) then
-        perform windlass._check_depth(array[v_lane], cardinality(p_ids));
+        perform windlass._check_depth(array_fill(v_lane, array[cardinality(p_ids)]));
       end if;
       perform windlass._note_work(array[v_lane]);
       perform windlass._wake(array[coalesce(v_job.queue, 'default')], cardinality(p_ids));

@@ -14,6 +14,9 @@ declare
   v_next record;
   v_lanes integer[];
 begin
+  if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
+    return;  -- it would not see whom others have let in
+  end if;
   v_tids := array(
     select c.ctid from windlass_data.key_check as c where v_bound is null or c.tenant_id = v_bound
     limit p_limit for update skip locked);

@@ -4,21 +4,21 @@ create function windlass._park_due_keys(p_limit integer, p_from timestamptz, p_n
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_bound uuid := windlass_data.bound_tenant();  -- such a session touches no other tenant's jobs
 begin
   with due as materialized (
     select s.tenant_id, s.job_id, s.run_at
-    from (
-      select s.tenant_id, s.job_id, s.run_at from windlass_data.scheduled as s
-      where s.run_at <= p_now and s.run_at >= p_from
-      order by s.run_at
-      limit p_limit
-      for update skip locked
-    ) as s
+    from windlass_data.scheduled as s
     cross join lateral (
       select from windlass_data.key_line as k
       where k.tenant_id = s.tenant_id and k.job_id = s.job_id and not k.held
       offset 0
     ) as k
+    where s.run_at <= p_now and s.run_at >= p_from and (v_bound is null or s.tenant_id = v_bound)
+    order by s.run_at
+    limit p_limit
+    for update of s skip locked
   ), parked as (
     update windlass_data.scheduled as s set run_at = 'infinity'
     from due as d where s.tenant_id = d.tenant_id and s.job_id = d.job_id

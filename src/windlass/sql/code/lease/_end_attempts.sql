@@ -88,6 +88,9 @@ begin
   perform windlass._wake(array(
     select distinct la.queue from windlass_data.lease as l join windlass_data.lane as la on la.id = l.lane_id
     where l.id = any (p_tokens)), cardinality(p_jobs));
+  perform windlass._tell_room(
+    array(select l.lane_id from windlass_data.lease as l where l.id = any (p_tokens)), cardinality(p_jobs))
+  where exists (select from windlass_data.job_limit as m where m.claims);
   perform windlass._settle_leases(p_tokens);
   perform windlass._leave_key_lines(p_jobs) where exists (select from windlass_data.key_line);
 end

@@ -3,7 +3,7 @@
 -- definer: none
 create function windlass._take_open(
   p_node uuid, p_queues text[], p_kinds text[], p_limit integer, p_now timestamptz, p_lease interval, p_lanes integer[],
-  p_marks bigint[], p_only boolean, p_limited boolean,
+  p_marks bigint[], p_only boolean, p_limited boolean, p_wait boolean,
   out tokens uuid[], out tenants uuid[], out lanes integer[], out jobs uuid[], out versions integer[],
   out counted integer[], out seqs bigint[], out open integer[])
 language plpgsql volatile
@@ -11,6 +11,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_open record;
+  v_limited boolean;
 begin
   select array_agg(o.lane_id) as lanes, array_agg(o.priority) as priorities, array_agg(o.flow) as flows,
          array_agg(o.weight) as weights, array_agg(o.one_line) as one_line, array_agg(o.mark) as marks,
@@ -22,13 +23,14 @@ begin
     left join unnest(p_lanes, p_marks) with ordinality as m(lane_id, mark, place) on m.lane_id = o.lane_id
   ) as o;
   open := v_open.lanes;
-  if cardinality(open) = 1 and not p_limited then
+  v_limited := p_limited and exists (select from windlass._limits_of(open));
+  if cardinality(open) = 1 and not v_limited then
     select t.* into tokens, tenants, lanes, jobs, versions, counted, seqs
     from windlass._take_lane(p_node, open[1], coalesce(v_open.marks[1], 0), p_limit, p_now, p_lease) as t;
   elsif open is not null then
     select t.* into tokens, tenants, lanes, jobs, versions, counted, seqs
     from windlass._take_ready(p_node, v_open.lanes, v_open.priorities, v_open.flows, v_open.weights, v_open.one_line,
-                              v_open.marks, v_open.firsts, p_limit, p_now, p_lease, p_limited) as t;
+                              v_open.marks, v_open.firsts, p_limit, p_now, p_lease, v_limited, p_wait) as t;
   end if;
 end
 $$;

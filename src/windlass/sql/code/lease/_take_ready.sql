@@ -4,7 +4,7 @@
 -- definer: none
 create function windlass._take_ready(
   p_node uuid, p_lanes integer[], p_priorities integer[], p_flows text[], p_weights integer[], p_one_line boolean[],
-  p_marks bigint[], p_firsts bigint[], p_limit integer, p_now timestamptz, p_lease interval, p_limited boolean,
+  p_marks bigint[], p_firsts bigint[], p_limit integer, p_now timestamptz, p_lease interval, p_limited boolean, p_wait boolean,
   out tokens uuid[], out tenants uuid[], out lanes integer[], out jobs uuid[], out versions integer[],
   out counted integer[], out seqs bigint[])
 language plpgsql volatile
@@ -17,6 +17,7 @@ declare
   v_got integer;
   v_left integer := p_limit;
   v_shut integer[];
+  v_got_none integer[];
 begin
   while cardinality(p_lanes) > 0 and v_left > 0 loop
     select t.* into v_turn
@@ -24,7 +25,8 @@ begin
                              extract(microseconds from p_now)::bigint) as t;
     exit when v_turn.lanes is null;
     if p_limited then
-      select a.* into v_part from windlass._allot(v_turn.lanes, v_turn.offers, p_now, v_shut is null and jobs is null) as a;
+      select a.* into v_part
+      from windlass._allot(v_turn.lanes, v_turn.offers, p_now, p_wait and v_shut is null and jobs is null) as a;
     else
       select v_turn.offers as offers, null::integer[] as shut into v_part;
     end if;
@@ -46,12 +48,22 @@ begin
         perform windlass._use_limits(v_took.lanes, p_now);
       end if;
     end if;
-    v_shut := v_shut || v_part.shut;
+    if p_limited then
+      -- Those that may give nothing, and at the first sight of one all of them, or each would cost a round; and those that
+      -- were allotted something and gave nothing, because somebody holds their jobs.
+      v_got_none := array(
+        select o.lane_id from unnest(v_turn.lanes, v_part.offers) as o(lane_id, offer)
+        where o.offer > 0 and o.lane_id <> all (coalesce(v_took.lanes, '{}')));
+      if v_part.shut is not null and v_shut is null then
+        v_shut := windlass._shut_lanes(p_lanes, p_now);
+      end if;
+      v_shut := v_shut || v_part.shut || v_got_none;
+    end if;
     if v_part.offers = v_turn.offers then
       -- Where no flow can have given its share, nothing is left; a strict one may have given all of one priority.
       exit when v_got = 0 or (v_got < v_turn.share and not v_turn.one_line);
     else
-      exit when v_got = 0 and v_part.shut is null;
+      exit when v_got = 0 and v_part.shut is null and v_got_none = '{}';
     end if;
   end loop;
 end

@@ -57,7 +57,8 @@ begin
   end if;
   for v_round in 1..2 loop
     select t.* into v_taken
-    from windlass._take_open(p_node, p_queues, p_kinds, p_limit, v_now, v_lease, p_lanes, p_marks, p_only, v_limited) as t;
+    from windlass._take_open(p_node, p_queues, p_kinds, p_limit, v_now, v_lease, p_lanes, p_marks, p_only, v_limited,
+                             v_round = 1) as t;
     v_count := coalesce(cardinality(v_taken.jobs), 0);
     exit when v_count > 0 or p_only
       or not exists (select from windlass.expire_leases(

@@ -18,6 +18,7 @@ begin
     from windlass_data.job_limit as m
     cross join lateral (select windlass._period_start(m.budget_period, p_now) as start) as b
     join reported as r on r.limit_id = m.id
+    where m.budget_period is not null  -- it may have been cleared since
     group by m.id, b.start
   )
   update windlass_data.limit_use as u

@@ -9,6 +9,7 @@ declare
 begin
   v_why := case
     when p_limit.queue !~ '^[A-Za-z0-9_][A-Za-z0-9_.:/-]{0,99}$' then 'the queue must have 1 to 100 letters, digits or _ . : / -'
+    when starts_with(p_limit.queue, 'windlass.') then 'the queues of Windlass itself come under no limits'
     when p_limit.kind !~ '^[A-Za-z0-9_][A-Za-z0-9_.:/-]{0,199}$' then 'the kind must have 1 to 200 letters, digits or _ . : / -'
     when p_limit.concurrency < 0 then 'concurrency must be 0 or more'
     when p_limit.rate not between 1 and 1000000000 then 'rate must be from 1 to 1000000000 jobs'

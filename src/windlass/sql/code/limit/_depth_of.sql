@@ -12,7 +12,7 @@ begin
       from windlass_data.job_limit as m
       join windlass_data.lane as l
         on (m.tenant_id is null or l.tenant_id = m.tenant_id) and (m.queue is null or l.queue = m.queue)
-       and (m.kind is null or l.kind = m.kind)
+       and (m.kind is null or l.kind = m.kind) and not starts_with(l.queue, 'windlass.')
       cross join lateral (
         select from windlass_data.ready as r where r.lane_id = l.id
         union all

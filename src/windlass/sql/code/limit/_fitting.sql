@@ -8,35 +8,25 @@ as $$
 declare
   v_limits integer[];
   v_rooms bigint[];
+  v_bounds integer[];
+  v_fits boolean[] := '{}';
+  v_lane integer;
 begin
-  v_limits := array(
-    select distinct m.id from windlass_data.depth_limit as d
-    join windlass_data.job_limit as m on m.id = d.limit_id
-    join windlass_data.lane as l
-      on l.id = any (p_lanes) and (m.tenant_id is null or m.tenant_id = l.tenant_id)
-     and (m.queue is null or m.queue = l.queue) and (m.kind is null or m.kind = l.kind)
-    order by m.id);
-  perform pg_advisory_xact_lock(20054, m) from unnest(v_limits) as m;
-  v_rooms := array(
-    select m.depth - windlass._depth_of(m.id, m.depth) from unnest(v_limits) with ordinality as v(id, place)
-    join windlass_data.job_limit as m on m.id = v.id order by v.place);
-  return array(
-    select coalesce(f.fits, true)
-    from unnest(p_lanes) with ordinality as j(lane_id, place)
-    left join (
-      select r.place, bool_and(r.nth <= r.room) as fits
-      from (
-        select j.place, v.room, row_number() over (partition by v.id order by j.place) as nth
-        from unnest(v_limits, v_rooms) as v(id, room)
-        join windlass_data.job_limit as m on m.id = v.id
-        join unnest(p_lanes) with ordinality as j(lane_id, place) on true
-        join windlass_data.lane as l
-          on l.id = j.lane_id and (m.tenant_id is null or m.tenant_id = l.tenant_id)
-         and (m.queue is null or m.queue = l.queue) and (m.kind is null or m.kind = l.kind)
-      ) as r
-      group by r.place
-    ) as f on f.place = j.place
-    order by j.place);
+  perform windlass._hold_depth(p_lanes);
+  select array_agg(m.id), array_agg(m.depth - windlass._depth_of(m.id, m.depth)) into v_limits, v_rooms
+  from windlass_data.job_limit as m
+  where m.id in (select d.limit_id from windlass._depth_limits_of(p_lanes) as d);
+  foreach v_lane in array p_lanes loop
+    -- A job that one limit leaves out takes no room of another.
+    v_bounds := array(select array_position(v_limits, d.limit_id) from windlass._depth_limits_of(array[v_lane]) as d);
+    v_fits := v_fits || not exists (select from unnest(v_bounds) as b where v_rooms[b] <= 0);
+    if v_fits[cardinality(v_fits)] then
+      for v_place in 1..cardinality(v_bounds) loop
+        v_rooms[v_bounds[v_place]] := v_rooms[v_bounds[v_place]] - 1;
+      end loop;
+    end if;
+  end loop;
+  return v_fits;
 end
 $$;
 comment on function windlass._fitting(integer[]) is 'Which of these jobs fit under the limits on depth.';

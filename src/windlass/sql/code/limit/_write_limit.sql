@@ -22,13 +22,16 @@ begin
   where m.id = v_id;
   update windlass_data.limit_use as u
   set tokens = case when p_new.rate is null then 0 when p_old.rate is null then p_new.burst
-                    else least(p_new.burst, u.tokens + greatest(0, extract(epoch from p_new.changed_at - u.filled_at))
+                    else least(p_new.burst, p_old.burst,
+                               u.tokens + greatest(0, extract(epoch from p_new.changed_at - u.filled_at))
                                                        * p_old.rate / p_old.rate_seconds) end,
       filled_at = greatest(u.filled_at, p_new.changed_at),
       warned = u.warned and p_new.warn_cents is not distinct from p_old.warn_cents
   where u.limit_id = v_id;
-  if p_new.budget_period is distinct from p_old.budget_period and v_start is not null then
+  if p_new.budget_period is distinct from p_old.budget_period then
     delete from windlass_data.spending as s where s.limit_id = v_id;
+  end if;
+  if p_new.budget_period is distinct from p_old.budget_period and v_start is not null then
     update windlass_data.limit_use as u
     set spent_from = v_start, warned = false,
         spent_cents = windlass._spent_since(p_new.tenant_id, p_new.queue, p_new.kind, v_start)

@@ -41,6 +41,7 @@ begin
   if num_nonnulls(v_new.concurrency, v_new.rate, v_new.depth, v_new.budget_period) > 0 then
     return windlass._write_limit(v_old, v_new, p_reason, p_actor);
   end if;
+  perform from windlass_data.limit_use as u where u.limit_id = v_old.id for update;  -- in the order of a claim
   delete from windlass_data.spending as s where s.limit_id = v_old.id;
   delete from windlass_data.job_limit as m where m.id = v_old.id;
   perform windlass._record(

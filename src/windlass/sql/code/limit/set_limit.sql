@@ -32,7 +32,7 @@ begin
   v_new.concurrency := coalesce(p_concurrency, v_old.concurrency);
   v_new.rate := coalesce(p_rate, v_old.rate);
   v_new.rate_seconds := coalesce(p_rate_seconds, v_old.rate_seconds, case when p_rate is not null then 1 end);
-  v_new.burst := coalesce(p_burst, case when p_rate is not null then p_rate else v_old.burst end);
+  v_new.burst := coalesce(p_burst, case when v_old.burst = v_old.rate then v_new.rate else v_old.burst end, p_rate);
   v_new.depth := coalesce(p_depth, v_old.depth);
   v_new.budget_cents := coalesce(p_budget_cents, v_old.budget_cents);
   v_new.warn_cents := coalesce(p_warn_cents, v_old.warn_cents);
