@@ -336,6 +336,17 @@ def test_a_budget_that_is_cleared_leaves_nothing_that_stops_a_claim(db: Database
     assert db.fetch("select from windlass_data.spending", role="superuser") == []
 
 
+def test_the_warning_comes_although_nothing_more_is_claimed(db: Database, jobs: Session) -> None:
+    made = limit(jobs, tenant=jobs.tenant, warn_cents=60)
+    jobs.enqueue()
+    jobs.complete(jobs.claim_one(), costs=[70])
+    jobs.call("select windlass.fold_costs()")
+    text = "select details ->> 'limit' as name from windlass_data.event where action = 'budget.warning'"
+    assert [row.name for row in db.fetch(text, role="superuser")] == [str(made)]
+    jobs.call("select windlass.fold_costs()")
+    assert len(db.fetch(text, role="superuser")) == 1
+
+
 def test_a_key_that_is_used_again_is_a_new_job_to_a_full_line(jobs: Session) -> None:
     jobs.enqueue(key="k", scope="active")
     jobs.complete(jobs.claim_one())

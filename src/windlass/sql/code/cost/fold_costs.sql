@@ -1,5 +1,8 @@
 -- Move up to p_limit of the latest costs into the sums of their days; returns how many rows were moved.
 --
+-- Adds up what was spent under budgets, too, as a claim does: who has spent too much is told of it although nothing more is
+-- claimed.
+--
 -- One statement, so whoever adds up both sees each cost once at every moment.  Any node may call this at any time: of two
 -- at once the second does nothing, and nobody waits.
 -- definer: engine
@@ -32,6 +35,11 @@ begin
     set cents = f.cents + excluded.cents, entries = f.entries + excluded.entries
   )
   select count(*) into v_moved from taken;
+  if v_bound is null and exists (select from windlass_data.spending) then
+    perform windlass._add_up_spending(
+      windlass._hold_limits(array(select distinct s.limit_id from windlass_data.spending as s), false),
+      windlass_data.clock());
+  end if;
   return v_moved;
 end
 $$;
