@@ -1,31 +1,18 @@
 """Limits on claims: they hold exactly, and what they hold back holds nobody else up."""
 
-import json
 from collections import Counter
 from datetime import UTC, datetime, timedelta
-from typing import Any
-from uuid import uuid4
 
-import psycopg
 import pytest
 
-from tests.sql.steps import Session, refused
+from tests.sql.limits import limit, use
+from tests.sql.steps import Session
 from tests.sql.whole import assert_whole
 from tests.support import Clock, Database
 
 pytestmark = pytest.mark.every_version
 
 NOON = datetime(2031, 5, 14, 12, 0, tzinfo=UTC)
-
-
-def limit(jobs: Session, **said: Any) -> int:
-    names = ", ".join(f"p_{name} => %s" for name in said)
-    return int(jobs.value(f"select windlass.set_limit({names})", *said.values()))
-
-
-def use(db: Database, limit_id: int) -> Any:
-    (row,) = db.fetch("select * from windlass.list_limits() where id = %s", limit_id)
-    return row
 
 
 def test_no_more_run_than_the_limit_whatever_ends_them(db: Database, jobs: Session, clock: Clock) -> None:
@@ -183,208 +170,6 @@ def test_nodes_that_wait_are_told_when_a_place_is_free(db: Database, jobs: Sessi
     assert jobs.claim(1, wait=True) == []
     jobs.complete(held)
     assert [notice.payload for notice in listener.notifies(timeout=5, stop_after=1)] == [str(jobs.node)]
-
-
-def test_depth_is_checked_for_a_batch_as_a_whole(db: Database, jobs: Session) -> None:
-    limit(jobs, tenant=jobs.tenant, queue="default", depth=5)
-    jobs.enqueue_many([{"kind": "mail", "payload": n} for n in range(3)])
-    with refused("WL006") as error:
-        jobs.enqueue_many([{"kind": "mail", "payload": n} for n in range(3)])
-    detail = str(error.value.diag.message_detail)
-    assert [json.loads(detail)[name] for name in ("depth", "waiting", "new")] == [5, 3, 3]
-    assert "tenant default, queue default" in str(error.value)
-    jobs.enqueue()
-    jobs.enqueue("mail", run_at=datetime(2099, 1, 1, tzinfo=UTC))
-    with refused("WL006"):
-        jobs.enqueue()
-    with refused("WL006"):
-        jobs.call(
-            "select windlass.enqueue_many(%s, '{\"kind\": \"mail\"}', '[1, 2]', %s)",
-            jobs.tenant,
-            [uuid4(), uuid4()],
-        )
-    jobs.enqueue(queue="elsewhere")
-    jobs.claim_one()
-    jobs.enqueue()
-    assert_whole(db)
-
-
-def test_a_duplicate_is_no_new_job_to_a_full_line(jobs: Session) -> None:
-    limit(jobs, depth=1)
-    first = jobs.enqueue(key="a")
-    assert jobs.enqueue_row(key="a") == (first, False)
-
-
-def test_two_who_enqueue_at_once_do_not_pass_the_depth_together(db: Database, jobs: Session) -> None:
-    jobs.enqueue()
-    jobs.claim_one()
-    limit(jobs, depth=1)
-    first = Session(db.connect(autocommit=False))
-    first.enqueue()
-    second = Session(db.connect(autocommit=False))
-    second.call("set local lock_timeout = '300ms'")
-    with pytest.raises(psycopg.errors.LockNotAvailable):
-        second.enqueue()
-    second.conn.rollback()
-    first.conn.commit()
-    with refused("WL006"):
-        second.enqueue()
-
-
-def test_a_budget_holds_claims_until_it_is_raised_or_its_period_turns(
-    db: Database, jobs: Session, clock: Clock
-) -> None:
-    clock.freeze(NOON)
-    budget = limit(jobs, tenant=jobs.tenant, budget_cents=100, warn_cents=60)
-    for _ in range(9):
-        jobs.enqueue()
-    first, second = jobs.claim(2)
-    jobs.complete(first, costs=[70])
-    third = jobs.claim_one()
-    jobs.fail(second, costs=[40])
-    assert use(db, budget).spent_cents == 110
-    assert jobs.claim(5) == []
-    limit(jobs, tenant=jobs.tenant, budget_cents=120)
-    assert len(jobs.claim(1)) == 1
-    jobs.complete(third, costs=[10])
-    assert jobs.claim(5) == []
-    clock.freeze(NOON + timedelta(hours=11, minutes=59))
-    assert jobs.claim(5) == []
-    clock.freeze(NOON + timedelta(hours=12))
-    assert len(jobs.claim(5)) == 5
-    warnings = db.fetch(
-        "select details from windlass_data.event where action = 'budget.warning'", role="superuser"
-    )
-    assert [row.details["spent_cents"] for row in warnings] == [70]
-
-
-BAD: list[tuple[dict[str, Any], str]] = [
-    ({}, "WL007"),
-    ({"concurrency": -1}, "WL007"),
-    ({"rate": 0}, "WL007"),
-    ({"rate": 5, "rate_seconds": 0}, "WL007"),
-    ({"rate": 5, "rate_seconds": float("nan")}, "WL007"),
-    ({"rate": 5, "burst": 0}, "WL007"),
-    ({"burst": 5}, "WL007"),
-    ({"rate_seconds": 5}, "WL007"),
-    ({"depth": -1}, "WL007"),
-    ({"budget_cents": -1}, "WL007"),
-    ({"budget_cents": 5, "budget_period": "fortnight"}, "WL007"),
-    ({"budget_cents": 5, "warn_cents": 6}, "WL007"),
-    ({"budget_period": "day"}, "WL007"),
-    ({"queue": "no such name", "depth": 1}, "WL007"),
-    ({"kind": "", "depth": 1}, "WL007"),
-    ({"tenant": "00000000-0000-7000-8000-00000000dead", "depth": 1}, "WL001"),
-]
-
-
-@pytest.mark.parametrize(("said", "code"), BAD)
-def test_what_makes_no_sense_is_refused_and_changes_nothing(
-    db: Database, jobs: Session, said: dict[str, Any], code: str
-) -> None:
-    with refused(code):
-        limit(jobs, **said) if said else jobs.call("select windlass.set_limit()")
-    assert db.fetch("select * from windlass.list_limits()") == []
-
-
-def test_clearing_takes_back_a_part_or_all(db: Database, jobs: Session) -> None:
-    made = limit(jobs, kind="mail", concurrency=3, rate=5, depth=9, budget_cents=10)
-    jobs.call("select windlass.clear_limit(p_kind => 'mail', p_what => '{rate,budget}')")
-    row = use(db, made)
-    assert (row.concurrency, row.rate, row.depth, row.budget_cents) == (3, None, 9, None)
-    with refused("WL001"):
-        jobs.call("select windlass.clear_limit(p_kind => 'mail', p_what => '{rate}')")
-    with refused("WL007"):
-        jobs.call("select windlass.clear_limit(p_kind => 'mail', p_what => '{colour}')")
-    jobs.call("select windlass.clear_limit(p_kind => 'mail')")
-    assert db.fetch("select * from windlass.list_limits()") == []
-    with refused("WL001"):
-        jobs.call("select windlass.clear_limit(p_kind => 'mail')")
-
-
-def test_a_batch_may_go_in_as_far_as_it_fits(db: Database, jobs: Session) -> None:
-    limit(jobs, kind="mail", depth=3)
-    limit(jobs, queue="default", depth=5)
-    jobs.enqueue("mail")
-    batch = [
-        {"kind": kind, "payload": n}
-        for n, kind in enumerate(["mail", "mail", "mail", "report", "report", "report"])
-    ]
-    text = "select * from windlass.enqueue_jobs(%s, %s, p_partial => true)"
-    rows = jobs.call(text, jobs.tenant, json.dumps(batch))
-    assert [row.ordinal for row in rows] == [1, 2, 3, 4, 5, 6]
-    assert [row.job_id is not None for row in rows] == [True, True, False, True, True, False]
-    assert [row.created for row in rows] == [True, True, False, True, True, False]
-    assert_whole(db)
-    jobs.call("select windlass.clear_limit(p_kind => 'mail')")
-    jobs.call("select windlass.clear_limit(p_queue => 'default')")
-    assert all(row.created for row in jobs.call(text, jobs.tenant, json.dumps(batch)))
-
-
-def test_a_budget_that_is_cleared_leaves_nothing_that_stops_a_claim(db: Database, jobs: Session) -> None:
-    made = limit(jobs, tenant=jobs.tenant, concurrency=5, budget_cents=100)
-    jobs.enqueue()
-    jobs.complete(jobs.claim_one(), costs=[70])
-    jobs.call("select windlass.clear_limit(p_tenant => %s, p_what => '{budget}')", jobs.tenant)
-    db.execute(  # by somebody who still saw the budget
-        "insert into windlass_data.spending (limit_id, at, cents) values (%s, now(), 5)",
-        made,
-        role="superuser",
-    )
-    jobs.enqueue()
-    assert len(jobs.claim(5)) == 1
-    assert db.fetch("select from windlass_data.spending", role="superuser") == []
-
-
-def test_the_warning_comes_although_nothing_more_is_claimed(db: Database, jobs: Session) -> None:
-    made = limit(jobs, tenant=jobs.tenant, warn_cents=60)
-    jobs.enqueue()
-    jobs.complete(jobs.claim_one(), costs=[70])
-    jobs.call("select windlass.fold_costs()")
-    text = "select details ->> 'limit' as name from windlass_data.event where action = 'budget.warning'"
-    assert [row.name for row in db.fetch(text, role="superuser")] == [str(made)]
-    jobs.call("select windlass.fold_costs()")
-    assert len(db.fetch(text, role="superuser")) == 1
-
-
-def test_a_key_that_is_used_again_is_a_new_job_to_a_full_line(jobs: Session) -> None:
-    jobs.enqueue(key="k", scope="active")
-    jobs.complete(jobs.claim_one())
-    limit(jobs, depth=1)
-    jobs.enqueue()
-    with refused("WL006"):
-        jobs.enqueue(key="k", scope="active")
-
-
-def test_a_duplicate_brings_nothing_to_a_line_that_is_too_long(jobs: Session) -> None:
-    jobs.enqueue(key="k")
-    jobs.enqueue()
-    limit(jobs, kind="mail", depth=1)
-    first, second = jobs.enqueue_many(
-        [{"kind": "mail", "payload": {}, "key": "k"}, {"kind": "report", "payload": {}}]
-    )
-    assert (first.created, second.created) == (False, True)
-    with refused("WL006", match="at most 1 jobs of kind mail may wait: 2 do, and 1 were to come"):
-        jobs.enqueue_many([{"kind": "mail", "payload": 1}, {"kind": "report", "payload": 2}])
-
-
-def test_a_snapshot_from_before_gets_no_job_in_under_a_limit(db: Database, jobs: Session) -> None:
-    jobs.enqueue()
-    limit(jobs, depth=5, concurrency=5)
-    old = Session(db.connect(autocommit=False))
-    old.call("set transaction isolation level repeatable read")
-    with refused("WL007"):
-        old.enqueue()
-    old.conn.rollback()
-    old.call("set transaction isolation level repeatable read")
-    assert old.claim(5) == []
-
-
-def test_queues_of_windlass_itself_are_nobodys(jobs: Session) -> None:
-    with refused("WL007"):
-        jobs.enqueue(queue="windlass.system")
-    with refused("WL007"):
-        limit(jobs, queue="windlass.system", concurrency=1)
 
 
 def test_a_job_that_somebody_holds_keeps_no_room_from_others(db: Database, jobs: Session) -> None:

@@ -27,13 +27,7 @@ begin
   with due as materialized (
     select p.tenant_id, p.job_id from windlass_data.cluster_part as p
     where p.node_id = p_node and p.state = 'queued' and p.run_at <= v_now and p.kind = any (p_kinds)
-      and not exists (
-        select from windlass_data.gate as g
-        where (g.expires_at is null or g.expires_at > v_now)
-          and (g.tenant_id is null or g.tenant_id = p.tenant_id)
-          and (g.queue is null or g.queue = 'windlass.cluster')
-          and (g.kind is null or g.kind = p.kind)
-          and (g.node is null or g.node = any (v_names)))
+      and not exists (select from windlass._gates_on(p.tenant_id, 'windlass.cluster', p.kind, v_names, v_now))
     order by p.run_at, p.job_id
     limit p_limit
     for update skip locked
