@@ -6,18 +6,12 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tests.sql.days import Past
 from tests.sql.operate import bind, call
 from tests.sql.steps import NODE, UNKNOWN, Session, refused
 from tests.sql.whole import assert_whole, nothing_changed
 from tests.support import Clock, Database
 
 pytestmark = pytest.mark.every_version
-
-
-@pytest.fixture
-def past(db: Database, clock: Clock, jobs: Session) -> Past:
-    return Past(db, clock, jobs)
 
 
 def maintain(db: Database, role: str = "app", **arguments: Any) -> Any:
@@ -48,23 +42,6 @@ def test_the_days_ahead_are_made_once(db: Database, clock: Clock) -> None:
     assert maintain(db, days_ahead=5).made == days(clock, 4, 5)
 
 
-def test_a_new_day_is_closed_to_all_but_the_engine(db: Database, clock: Clock, past: Past) -> None:
-    """Through the parent a tenant sees its own rows; the table itself shows no row to anybody."""
-    at_night(clock, days=-10)
-    assert past.day(10) in maintain(db, days_ahead=0).made
-    past.end(10)
-    name = past.day(10).strftime("%Y%m%d")
-    assert past.tables() == {f"job_{name}": 1, f"attempt_{name}": 1}
-    with db.connection("owner").transaction():
-        db.execute("select set_config('windlass.tenant_id', %s, true)", str(past.jobs.tenant), role="owner")
-        for table in ("job", "attempt"):
-            seen = f"select count(*) from windlass_data.{table}"
-            assert db.fetch_value(seen, role="owner") == 1
-            assert db.fetch_value(f"{seen}_{name}", role="owner") == 0
-    with refused("42501"):
-        db.fetch(f"select * from windlass_data.job_{name}")
-
-
 def test_a_lock_that_is_not_free_leaves_a_day_for_later(db: Database, clock: Clock) -> None:
     at_night(clock, days=10)
     reader = db.connect("superuser", autocommit=False)
@@ -73,36 +50,6 @@ def test_a_lock_that_is_not_free_leaves_a_day_for_later(db: Database, clock: Clo
     assert (row.ran, row.made, row.missing) == (True, [], days(clock, 0, 0))
     reader.commit()
     assert maintain(db, days_ahead=0).made == days(clock, 0, 0)
-
-
-def test_jobs_of_a_day_to_come_do_not_keep_it_from_being_made(db: Database, clock: Clock, past: Past) -> None:
-    """Ids made by a clock that runs ahead put them into the rest."""
-    past.make(-20)
-    waiting, done = past.enqueue(-9), past.end(-9)
-    retrying = past.enqueue(-9)
-    past.jobs.fail(past.claim(retrying), delays=[0])
-    other = past.enqueue(-8)
-    assert past.tables() == {"job_rest": 4, "attempt_rest": 2}
-    before = [past.tell(job_id) for job_id in (waiting, done, retrying, other)]
-    at_night(clock, days=9)
-    row = maintain(db, days_ahead=0)
-    assert (row.made, row.missing) == (days(clock, 0, 0), [])
-    name = past.day(-9).strftime("%Y%m%d")
-    assert past.tables() == {"job_rest": 1, f"job_{name}": 3, f"attempt_{name}": 2}
-    assert [past.tell(job_id) for job_id in (waiting, done, retrying, other)] == before
-    past.jobs.complete(past.claim(waiting), past.claim(retrying))
-    assert_whole(db)
-
-
-def test_where_too_many_lie_in_the_rest_the_day_is_not_made(db: Database, clock: Clock, past: Past) -> None:
-    first = past.enqueue(-9).int
-    past.jobs.enqueue_many(
-        [{"kind": "mail", "payload": {}, "id": str(UUID(int=first + n))} for n in range(1, 1001)]
-    )
-    at_night(clock, days=9)
-    with nothing_changed(db):
-        row = maintain(db, days_ahead=0)
-    assert (row.made, row.missing) == ([], days(clock, 0, 0))
 
 
 def test_of_two_at_once_the_second_does_nothing(db: Database, clock: Clock) -> None:

@@ -27,7 +27,7 @@ begin
   if cardinality(v_jobs) > p_limit
      or windlass._kept_attempts(p_day, v_tenants, v_jobs, 4 * p_limit + 1) > 4 * p_limit then
     return 'many';
-  elsif windlass._free_keys(p_day, v_tenants, v_jobs, p_limit) > 0 then
+  elsif windlass._free_keys(p_day, p_before, v_tenants, v_jobs, p_limit) > 0 then
     return 'keys';
   end if;
 
@@ -36,6 +36,7 @@ begin
   from (select distinct k.* from windlass._kept_jobs(p_day, p_before, null) as k) as k;
   execute format('alter table windlass_data.job detach partition windlass_data.%I', v_job);
   execute format('alter table windlass_data.attempt detach partition windlass_data.%I', v_attempt);
+  perform windlass._widen_rest(windlass_data.first_id((p_day + 1)::timestamp at time zone 'UTC'));
   perform windlass._move_kept(p_day, v_tenants, v_jobs);
   execute format('drop table windlass_data.%I, windlass_data.%I', v_job, v_attempt);
   insert into windlass_data.dropped_day (day) values (p_day) on conflict do nothing;

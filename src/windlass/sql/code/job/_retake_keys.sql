@@ -20,15 +20,18 @@ begin
     where j.tenant_id = p_tenant and j.id = any (p_jobs) and j.idempotency_key is not null
     order by l.kind, j.idempotency_key, j.id desc
   loop
-    if not p_dry_run then
-      insert into windlass_data.idempotency_key (tenant_id, kind, key, job_id)
-      values (p_tenant, v_job.kind, v_job.key, v_job.id)
-      on conflict do nothing;
-    end if;
-    select k.job_id into v_holder
-    from windlass_data.idempotency_key as k
-    where k.tenant_id = p_tenant and k.kind = v_job.kind and k.key = v_job.key
-    for no key update;
+    loop
+      if not p_dry_run then
+        insert into windlass_data.idempotency_key (tenant_id, kind, key, job_id)
+        values (p_tenant, v_job.kind, v_job.key, v_job.id)
+        on conflict do nothing;
+      end if;
+      select k.job_id into v_holder
+      from windlass_data.idempotency_key as k
+      where k.tenant_id = p_tenant and k.kind = v_job.kind and k.key = v_job.key
+      for no key update;
+      exit when found or p_dry_run;  -- else whoever had it gave it up between the two
+    end loop;
     if v_holder <> v_job.id and (v_holder = any (v_taken) or exists (
       select from windlass._describe_jobs(p_tenant, array[v_holder]) as d where d.state in ('blocked', 'queued', 'running')
     )) then

@@ -3,8 +3,8 @@
 -- days that a lock kept from being dropped, which the next call tries again.
 --
 -- A day goes as a whole once it is past its keep.  That costs what the jobs cost that outlive it, and a look through
--- those that wait or run, whatever the number dropped.  Jobs are deleted one by one, found by their indexes, only in
--- the rest, where too many outlive their day, for a keep under a day, and when a day was busy for three days.
+-- those that wait or run, whatever the number dropped.  Jobs are deleted one by one, found by their indexes, only
+-- outside all days, where too many outlive their day, for a keep under a day, and when a day was busy for three days.
 -- A session bound to a tenant removes that tenant's jobs, and never a day.  Call it in a transaction of its own: when a
 -- day has gone, everybody waits until that commits.
 -- definer: engine
@@ -23,7 +23,7 @@ declare
   v_before jsonb;
   v_day record;
   v_answer text;
-  v_parts text[] := array['rest'];
+  v_parts text[] := array['rest', 'ahead'];
   v_dues jsonb[];
 begin
   if exists (select from unnest(v_keeps) as k where not k between interval '0' and interval '100 years')
@@ -39,7 +39,7 @@ begin
     select jsonb_object_agg(s.state, v_now - s.keep) into v_before
     from unnest(array['succeeded', 'canceled', 'skipped', 'dead'], v_keeps) as s(state, keep)
     where s.keep is not null;
-    v_dues := array[v_before];
+    v_dues := array[v_before, v_before];
     for v_day in select d.* from windlass._past_days(v_before, v_now) as d loop
       v_answer := case when v_bound is not null or not v_day.whole then 'many'
                        when busy = '{}' then windlass._drop_day(v_day.day, v_before, p_limit)
@@ -61,6 +61,9 @@ begin
         exit when removed >= p_limit;
       end loop;
     end if;
+  end if;
+  if dropped <> '{}' or removed > 0 then
+    perform windlass._note_pruned(v_bound, v_before);
   end if;
   more := v_answer in ('dropped', 'keys') is true or removed >= p_limit;
   return next;

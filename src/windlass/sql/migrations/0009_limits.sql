@@ -50,6 +50,10 @@ create table windlass_data.depth_limit (
   limit_id integer primary key references windlass_data.job_limit (id) on delete cascade
 );
 
+-- What runs is counted by tenant, and never by going through the lanes that a tenant ever had.
+drop index windlass_data.lease_lane;
+create index lease_lane on windlass_data.lease (tenant_id, lane_id);
+
 select windlass_data.wall_off(array['job_limit']);
 
 -- Keys: so many jobs of a kind with one key at a time, in order -----------------------------------------------
@@ -81,8 +85,10 @@ create index key_line_waiting on windlass_data.key_line (tenant_id, job_id) wher
 create table windlass_data.key_check (
   tenant_id uuid not null,
   kind text collate "C" not null,
-  key text collate "C" not null
+  key text collate "C" not null,
+  looked bigint                            -- when somebody looked in vain, in the order of looks; null: nobody has
 );
+create index key_check_looked on windlass_data.key_check (looked) where looked is not null;
 
 select windlass_data.wall_off(array['key_line', 'key_check']);
 

@@ -85,6 +85,53 @@ create trigger append_only before update or delete or truncate on windlass_data.
 create trigger append_only before update or delete or truncate on windlass_data.seal
   for each statement execute function windlass_data.refuse_change();
 
+-- Attempts: many, and written where nobody should wait.  A node's sealer follows: whatever ended in a window of time is listed in
+-- a page for each tenant, and an event of the tenant's chain has the digest of that page (see seal_attempts).
+
+-- What an attempt says, as 16 bytes: the first of the SHA-256 of its ids, numbers and times in binary, then the rest as a JSON
+-- array of texts and nulls.  A redrive takes a death back, and the events of both tell of it: so death is not in it.
+create function windlass_data.attempt_digest(p_attempt windlass_data.attempt) returns bytea
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return substr(sha256(
+    uuid_send(p_attempt.tenant_id) || uuid_send(p_attempt.job_id) || int4send(p_attempt.version) || int4send(p_attempt.counted)
+    || uuid_send(p_attempt.node_id) || uuid_send(p_attempt.token) || timestamptz_send(p_attempt.started_at)
+    || timestamptz_send(p_attempt.finished_at) || convert_to(jsonb_build_array(
+      'windlass attempt 1', p_attempt.outcome::text, nullif(p_attempt.ends, 'dead')::text, p_attempt.cost_cents::text,
+      p_attempt.result::text, p_attempt.error::text)::text, 'UTF8')), 1, 16);
+end
+$$;
+comment on function windlass_data.attempt_digest(windlass_data.attempt) is 'What an attempt says, as 16 bytes.';
+
+-- 36 bytes for each attempt, in the order of the jobs' ids and the versions: job, version, digest.  Removed once retention
+-- has taken all of its attempts.
+create table windlass_data.attempt_page (
+  tenant_id uuid not null,
+  number bigint not null,                  -- of its window
+  ended_to timestamptz not null,           -- the end of that
+  page bytea not null,
+  primary key (tenant_id, number)
+);
+alter table windlass_data.attempt_page alter column page set storage external;  -- digests do not compress
+create index event_attempts on windlass_data.event (tenant_id, ((details ->> 'number')::bigint))
+  where action = 'attempts.seal';
+create trigger append_only before update or truncate on windlass_data.attempt_page
+  for each statement execute function windlass_data.refuse_change();
+
+-- How far that is; one row.
+create table windlass_data.sealing (
+  sealed_to timestamptz not null default '-infinity',  -- attempts that had ended by then have their pages
+  number bigint not null default 0,                    -- of the last window
+  noted_at timestamptz,                                -- at this time ...
+  noted_xid xid8,                                      -- ... no transaction had a later number than this
+  next_at timestamptz not null default '-infinity',    -- not worth a look before
+  swept_tenant uuid,                                   -- the last page of which somebody asked whether it is still needed
+  swept_number bigint
+);
+insert into windlass_data.sealing default values;
+
 -- What was there before.  The owner is held by row-level security, and here must see all tenants.
 alter table windlass_data.tenant no force row level security;
 alter table windlass_data.event no force row level security;
@@ -104,13 +151,17 @@ alter table windlass_data.tenant force row level security;
 alter table windlass_data.event force row level security;
 alter table windlass_data.attempt force row level security;
 
-select windlass_data.wall_off(array['chain', 'seal', 'unsealed']);
+select windlass_data.wall_off(array['chain', 'seal', 'unsealed', 'attempt_page']);
+revoke all on windlass_data.attempt_page, windlass_data.sealing from windlass_engine, windlass_owner;
+grant select, insert, delete on windlass_data.attempt_page to windlass_engine;
+grant select, update on windlass_data.sealing to windlass_engine;
 revoke all on windlass_data.chain, windlass_data.seal, windlass_data.unsealed, windlass_data.event
   from windlass_engine, windlass_owner;
 grant select, insert on windlass_data.event, windlass_data.seal to windlass_engine;
 grant select, insert, update on windlass_data.chain to windlass_engine;
 grant select, insert, delete on windlass_data.unsealed to windlass_engine;
 grant select, insert on windlass_data.event, windlass_data.unsealed to windlass_owner;
-grant select on windlass_data.chain, windlass_data.seal to windlass_owner;
+grant select on windlass_data.chain, windlass_data.seal, windlass_data.attempt_page to windlass_owner;
 revoke all on function windlass_data.event_digest(windlass_data.event), windlass_data.seal_hash(bytea, bigint, bytea),
-  windlass_data.seal_at_commit(), windlass_data.refuse_change() from public;
+  windlass_data.seal_at_commit(), windlass_data.refuse_change(),
+  windlass_data.attempt_digest(windlass_data.attempt) from public;

@@ -1,0 +1,58 @@
+"""Guards of the days: a drop loses nothing, and the making of one holds nobody up."""
+
+from tests.mutants.mutant import Mutant
+
+REDRIVE = "tests/sql/test_prune_redrive.py"
+MAKE = "tests/sql/test_make_days.py"
+
+DAYS = (
+    Mutant(
+        "look-under-the-lock",
+        "a drop looks under its lock at what must be kept",
+        "sql/code/job/_drop_day.sql",
+        "from (select distinct k.* from windlass._kept_jobs(p_day, p_before, null) as k) as k;",
+        "from unnest(v_tenants, v_jobs) as k(tenant_id, job_id);",
+        (f"{REDRIVE}::test_a_redrive_at_each_statement_of_a_drop",),
+    ),
+    Mutant(
+        "keys-looked-at-again",
+        "a job that was revived meanwhile keeps its key",
+        "sql/code/job/_free_keys.sql",
+        "where k.ctid = any (v_held)\n      and (k.tenant_id, k.job_id) not in (\n"
+        "        select j.tenant_id, j.job_id from windlass._kept_jobs(p_day, p_before, null) as j);",
+        "where k.ctid = any (v_held);",
+        (f"{REDRIVE}::test_a_redrive_at_each_statement_of_a_drop",),
+    ),
+    Mutant(
+        "key-taken-again",
+        "a redrive whose key went takes it again",
+        "sql/code/job/_retake_keys.sql",
+        "exit when found or p_dry_run;",
+        "exit;",
+        (f"{REDRIVE}::test_a_drop_at_each_statement_of_a_redrive",),
+    ),
+    Mutant(
+        "rest-validated",
+        "the rest is read before everybody is made to wait",
+        "sql/code/node/_make_days.sql",
+        "  perform windlass._validate_rest();\n",
+        "",
+        (MAKE,),
+    ),
+    Mutant(
+        "rest-widened",
+        "what outlives a day fits into the rest",
+        "sql/code/job/_drop_day.sql",
+        "  perform windlass._widen_rest(",
+        "  perform (",
+        (MAKE,),
+    ),
+    Mutant(
+        "much-ahead",
+        "many rows of the time to come hold nobody up",
+        "sql/code/node/_make_days.sql",
+        "if windlass._ahead_size(5001) > 5000 then",
+        "if false then",
+        (MAKE,),
+    ),
+)
