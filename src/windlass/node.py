@@ -10,17 +10,7 @@ from contextlib import AsyncExitStack
 from typing import Any, Protocol
 
 from windlass.client import database_url
-from windlass.cluster import (
-    Bookkeeper,
-    ClusterKinds,
-    ClusterWorker,
-    LaneKeeper,
-    Maintainer,
-    Member,
-    Pruner,
-    Reaper,
-    Sealer,
-)
+from windlass.cluster import ClusterKinds, ClusterWorker, Member, make_services
 from windlass.db.connect import connect_async
 from windlass.db.embedded import EmbeddedServer, ensure_server
 from windlass.db.link import AsyncLink
@@ -170,19 +160,10 @@ class Node:
             self.url, pooler=settings.pooler, application_name=f"windlass node {settings.node_name}"[:60]
         )
         self._open.push_async_callback(link.close)
-        services: list[Service] = [
-            # Claims that find nothing recover what has expired; and where another node leads, that one does.
-            Reaper(link, signals=signals, spared=lambda: worker.resting or member.follows),
-            LaneKeeper(link, signals=signals, idle=lambda: worker.resting),
-            Sealer(link, signals=signals, idle=lambda: worker.resting),
-            Maintainer(link, signals=signals),
-            Bookkeeper(link, signals=signals),
-            Pruner(link, settings.retention_days, signals=signals),
-        ]
+        self.services = make_services(link, worker, settings.retention_days, signals, lambda: member.follows)
         if self.server is not None and self.server.owner:
-            services.append(ServerWatch(self.server, link, signals))
-        self.services = tuple(services)
-        for service in services:
+            self.services += (ServerWatch(self.server, link, signals),)
+        for service in self.services:
             await service.start()
             self._open.push_async_callback(service.stop)
 

@@ -27,6 +27,7 @@ ROOT = Path(__file__).parents[2]
 SOURCE = Path(windlass.__file__ or "").parents[1]
 PATIENCE = 60.0
 LEASE = 2.0
+NAMES = ("a", "b", "c")
 QUICK = RetryPolicy(base_seconds=0.05, cap_seconds=0.2, max_attempts=1000)
 
 
@@ -160,6 +161,13 @@ class ClusterFleet:
         job = NewJob(kind="spread", payload=payload, queue=CLUSTER_QUEUE, max_attempts=1000, retry=QUICK)
         new = NewClusterJob(job=job, on_timeout=on_timeout, quorum_timeout=timeout, part_retry=QUICK)
         return self._app.sync.create_cluster_job(new).id
+
+    def create_and_begin(self, timeout: float = 10.0) -> UUID:
+        """A job whose parts run on all nodes, and hold there."""
+        job_id = self.create(hold="part", timeout=timeout)
+        count = len(self.nodes)
+        eventually(lambda: len(self.ledger("part.start", job_id)) == count, "all parts run")
+        return job_id
 
     def go(self, phase: str, *jobs: UUID) -> None:
         """Let the handlers of these jobs that hold in this phase go on."""

@@ -2,27 +2,8 @@
 
 import signal
 import time
-from collections.abc import Iterator
 
-import pytest
-
-from tests.chaos.cluster_fleet import LEASE, ClusterFleet, eventually, shared_fleet
-from tests.support import Servers
-
-NAMES = ("a", "b", "c")
-
-
-@pytest.fixture(scope="module")
-def nodes(servers: Servers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClusterFleet]:
-    with shared_fleet(servers, tmp_path_factory.mktemp("cluster")) as fleet:
-        yield fleet
-
-
-@pytest.fixture
-def fleet(nodes: ClusterFleet) -> ClusterFleet:
-    nodes.revive(*NAMES)
-    nodes.leader()
-    return nodes
+from tests.chaos.cluster_fleet import LEASE, NAMES, ClusterFleet, eventually
 
 
 def test_killed_before_any_part_is_claimed(fleet: ClusterFleet) -> None:
@@ -38,8 +19,7 @@ def test_killed_before_any_part_is_claimed(fleet: ClusterFleet) -> None:
 
 
 def test_killed_while_the_parts_run(fleet: ClusterFleet) -> None:
-    job_id, old = fleet.create(hold="part"), fleet.leader()
-    eventually(lambda: len(fleet.ledger("part.start", job_id)) == 3, "all parts run")
+    job_id, old = fleet.create_and_begin(), fleet.leader()
     fleet.kill(old)
     fleet.go("part", job_id)
     result = fleet.result(job_id)
@@ -50,8 +30,7 @@ def test_killed_while_the_parts_run(fleet: ClusterFleet) -> None:
 
 
 def test_killed_between_the_quorum_and_the_action(fleet: ClusterFleet) -> None:
-    job_id, old, term = fleet.create(hold="part"), fleet.leader(), fleet.term
-    eventually(lambda: len(fleet.ledger("part.start", job_id)) == 3, "all parts run")
+    job_id, old, term = fleet.create_and_begin(), fleet.leader(), fleet.term
     fleet.set_gate()
     fleet.go("part", job_id)
     eventually(lambda: fleet.get(job_id).verdict == "quorum", "the parts are done")

@@ -2,39 +2,21 @@
 
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
-import pytest
 
-from tests.chaos.cluster_fleet import ClusterFleet, cluster_fleet, eventually, shared_fleet
+from tests.chaos.cluster_fleet import NAMES, ClusterFleet, cluster_fleet, eventually
 from tests.integration.proxy import Proxy
-from tests.support import Database, Servers
+from tests.support import Database
 from windlass.db.embedded import EmbeddedServer
 from windlass.db.migrate import migrate
-
-NAMES = ("a", "b", "c")
-
-
-@pytest.fixture(scope="module")
-def nodes(servers: Servers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClusterFleet]:
-    with shared_fleet(servers, tmp_path_factory.mktemp("cluster")) as fleet:
-        yield fleet
-
-
-@pytest.fixture
-def fleet(nodes: ClusterFleet) -> ClusterFleet:
-    nodes.revive(*NAMES)
-    nodes.leader()
-    return nodes
 
 
 def test_a_minority_is_killed(fleet: ClusterFleet) -> None:
     leader = fleet.leader()
     victim = next(name for name in NAMES if name != leader)
-    job_id = fleet.create(hold="part")
-    eventually(lambda: len(fleet.ledger("part.start", job_id)) == 3, "all parts run")
+    job_id = fleet.create_and_begin()
     fleet.kill(victim)
     fleet.go("part", job_id)
     assert fleet.result(job_id)["nodes"] == sorted(set(NAMES) - {victim})
@@ -44,8 +26,7 @@ def test_a_minority_is_killed(fleet: ClusterFleet) -> None:
 def test_a_majority_is_killed_and_comes_back(fleet: ClusterFleet) -> None:
     leader = fleet.leader()
     victims = [name for name in NAMES if name != leader]
-    job_id = fleet.create(hold="part", timeout=0.5)
-    eventually(lambda: len(fleet.ledger("part.start", job_id)) == 3, "all parts run")
+    job_id = fleet.create_and_begin(timeout=0.5)
     fleet.kill(*victims)
     fleet.go("part", job_id)
     eventually(lambda: fleet.get(job_id).warning, "the time is up")

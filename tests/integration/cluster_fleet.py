@@ -33,8 +33,11 @@ class Fleet:
         )
         ready = asyncio.Event()
         self.nodes[name] = node
-        self._runs[name] = asyncio.create_task(node.run(lambda _: ready.set()))
+        self._runs[name] = run = asyncio.create_task(node.run(lambda _: ready.set()))
+        run.add_done_callback(lambda _: ready.set())
         await ready.wait()
+        if run.done():
+            await self._runs.pop(name)
         await self.member(name).turned(lambda standing: standing.leader_id is not None)
         return node
 

@@ -116,7 +116,8 @@ async def test_asked_to_stop_twice_a_node_does_not_wait_for_its_parts(db: Databa
         handle = await endless.create()
         await begun.wait()
         node.request_stop()
-        await nodes.member("a").turned(lambda standing: not standing.leads)
+        leaders = "select count(*) from windlass.get_leader()"  # stopped, it has no turns any more
+        await until(lambda: db.fetch_value(leaders) == 0, "it has handed over")
         node.request_stop()
         await nodes.ended("a")
         (part,) = (await nodes.get(handle.id)).parts
@@ -201,6 +202,18 @@ async def test_a_woken_node_does_not_wait_for_its_poll(db: Database, app: Windla
         assert worker.listener is not None
         await worker.listener.listening()
         await until(lambda: worker.resting, "nothing to do")
+        assert (await (await compact.create(table="t")).wait(timeout=30))["results"] == {"a": "a:t"}
+
+
+async def test_where_no_notice_is_heard_the_poll_brings_the_parts(db: Database, app: Windlass) -> None:
+    compact = declare(app)
+    async with fleet(db, app) as nodes:
+        await nodes.start("a", pooler="transaction", cluster_lease_seconds=3600.0)
+        worker = nodes.nodes["a"].worker
+        assert worker is not None
+        assert worker.listener is None
+        turns = nodes.member("a").pulse.turns
+        await until(lambda: nodes.member("a").pulse.turns >= turns + 2, "it has settled")
         assert (await (await compact.create(table="t")).wait(timeout=30))["results"] == {"a": "a:t"}
 
 

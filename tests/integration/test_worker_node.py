@@ -13,6 +13,7 @@ import pytest
 
 from tests.integration.crew import TENANT, Crew, until
 from tests.support import Database
+from windlass import Windlass
 from windlass.cluster import LaneKeeper, Maintainer, Pruner, Reaper
 from windlass.cluster import reaper as reaper_module
 from windlass.db.link import AsyncLink
@@ -35,6 +36,29 @@ def crew(db: Database) -> Crew:
 
 def settings(crew: Crew, **more: object) -> Settings:
     return Settings.from_env({}, database_url=crew.db.url(), node_name="n-1", grace_seconds=5.0, **more)
+
+
+@pytest.mark.parametrize("tends", [True, False])
+async def test_a_worker_by_itself_recovers_what_a_dead_one_held_whatever_else_waits(
+    crew: Crew, tends: bool
+) -> None:
+    app = Windlass(settings=settings(crew))
+
+    @app.job
+    async def slow() -> None:
+        await asyncio.sleep(0.02)
+
+    lost = crew.enqueue("slow")
+    claim = "select job_id from windlass.claim_jobs(%s, array['default'], p_lease_seconds => 0.1)"
+    assert crew.db.fetch_value(claim, uuid4()) == lost
+    crew.enqueue_many([{"kind": "slow"}] * 2000)
+    async with app, app.worker(concurrency=1, tends=tends, grace_seconds=0):
+        if tends:
+            await until(lambda: crew.state(lost) != "running", "its lease has run out")
+        else:
+            await until(lambda: crew.job(lost).lease_expires_at < crew.db.clock.now(), "the lease ends")
+            assert crew.state(lost) == "running", "nobody looks while there is other work"
+        assert crew.db.fetch_value("select ready from windlass.list_queues()") > 100, "in the midst of work"
 
 
 async def test_a_node_works_until_it_is_asked_to_stop(crew: Crew) -> None:

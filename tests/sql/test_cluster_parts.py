@@ -74,9 +74,11 @@ def test_the_quorum_wakes_the_leader(db: Database) -> None:
 
 def test_the_action_gets_what_the_parts_came_to(db: Database) -> None:
     cluster = Cluster(db, "a", "b", "c")
-    cluster.create()
-    cluster.do("a", result={"freed": 7})
+    job_id = cluster.create()
     cluster.do("b", "skipped")
+    (why, *_) = call(db, "explain_job", tenant=DEFAULT_TENANT, job=job_id)
+    assert (why.code, why.details["done"]) == ("parts", 1)
+    cluster.do("a", result={"freed": 7})
     (held,) = cluster.claim_action("a")
     found = {part["node_name"]: (part["state"], part["result"]) for part in cluster.begin(held).parts}
     assert found == {"a": ("succeeded", {"freed": 7}), "b": ("skipped", None), "c": ("queued", None)}

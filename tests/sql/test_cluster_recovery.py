@@ -152,6 +152,32 @@ def test_a_canceled_job_takes_its_parts_along(db: Database) -> None:
 
 
 @pytest.mark.parametrize(
+    ("verb", "ends", "waiting", "running"),
+    [
+        ("complete_jobs(%s, %s, p_states => array['skipped'])", "skipped", "skipped", "running"),
+        ("fail_jobs(%s, %s)", "dead", "canceled", "canceled"),
+    ],
+)
+def test_what_becomes_of_open_parts_when_the_action_does_not_succeed(
+    db: Database, verb: str, ends: str, waiting: str, running: str
+) -> None:
+    cluster = Cluster(db, "a", "b", "c", "d", "e")
+    job_id = cluster.create(max_attempts=1)
+    for name in ("a", "b", "c"):
+        cluster.do(name)
+    (slow,) = cluster.claim("d")
+    (held,) = cluster.claim_action("a")
+    cluster.begin(held)
+    db.fetch(f"select * from windlass.{verb}", [held.token], [held.job_id])
+    cluster.tend("a")
+    assert cluster.state(job_id) == ends
+    done = dict.fromkeys(("a", "b", "c"), "succeeded")
+    assert cluster.parts(job_id) == {**done, "d": running, "e": waiting}
+    assert cluster.end(slow)[0] == ("ok" if running == "running" else "lease_lost")
+    assert_whole(db)
+
+
+@pytest.mark.parametrize(
     ("outcome", "state"),
     [("succeeded", "succeeded"), ("failed", "failed"), ("released", "canceled"), ("snoozed", "canceled")],
 )

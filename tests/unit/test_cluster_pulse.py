@@ -6,6 +6,7 @@ from uuid import uuid4
 import pytest
 
 from windlass.cluster.pulse import Pulse
+from windlass.errors import Forbidden
 from windlass.model.cluster import Standing
 from windlass.worker.leases import Leases
 from windlass.worker.signals import Signals
@@ -55,3 +56,15 @@ def test_it_is_there_when_the_leaders_lease_runs_out(seconds: float) -> None:
 def test_a_node_without_cluster_jobs_only_waits_for_a_word_to_drain() -> None:
     assert pulse(kinds=())._pause(standing(busy=True, seconds=0.1)) >= LEASE
     assert pulse(kinds=(), listening=False)._pause(standing()) <= LEASE / 3
+
+
+@pytest.mark.parametrize(("kinds", "level"), [(("compact",), "WARNING"), ((), "DEBUG")])
+def test_a_role_that_may_not_take_part_is_told_of_once_and_not_tried_again(
+    kinds: tuple[str, ...], level: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG", "windlass")
+    refused = pulse(kinds=kinds)
+    refused._give_up(Forbidden("this role is bound"))
+    (line,) = caplog.records
+    assert (line.levelname, "trying again" in line.message) == (level, False)
+    assert "takes no part in cluster jobs" in line.message

@@ -3,17 +3,19 @@
 import inspect
 import typing
 from collections.abc import Callable
+from dataclasses import replace
 from inspect import Parameter
 from typing import Any
 
 from windlass.app.function import Clients
 from windlass.cluster.context import LeaderContext
-from windlass.errors import InvalidInput, NotLeader
-from windlass.model import RetryPolicy, Snooze
+from windlass.db.rpc_cluster import Begun
+from windlass.errors import NotLeader
+from windlass.model import ClaimedJob, RetryPolicy, Snooze
 from windlass.model.cluster import CLUSTER_QUEUE
 from windlass.worker.context import JobContext
 from windlass.worker.payload import bare_function
-from windlass.worker.registry import Isolation, JobDefinition
+from windlass.worker.registry import Isolation, JobDefinition, refuse_unreachable
 
 __all__ = ["action_definition", "summarizing_action"]
 
@@ -29,26 +31,39 @@ def action_definition(
     isolation: Isolation = "auto",
 ) -> JobDefinition:
     """The definition of a leader's action, whose first parameter may be a LeaderContext."""
+    kind = getattr(function, "__name__", "") if kind is None else kind
     if isolation == "process":
-        raise InvalidInput(
-            "a leader's action cannot run in a process of its own: it begins by asking for its term, with the"
-            ' connection of its node; isolation is "loop" or "thread"'
-        )
+        refuse_unreachable(function, kind)
     parameters = list(inspect.signature(function).parameters.values())
     hints = typing.get_type_hints(bare_function(function), include_extras=True)
     wants_context = bool(parameters) and _is_context(parameters[0], hints)
     payload = parameters[1:] if wants_context else parameters
     handler = _beginning(clients, function, wants_context)
     _shape(handler, function, payload, hints)
-    return JobDefinition.from_function(
+    definition = JobDefinition.from_function(
         handler,
-        kind=getattr(function, "__name__", "") if kind is None else kind,
+        kind=kind,
         queue=CLUSTER_QUEUE,
         max_attempts=max_attempts,
         retry=retry,
         timeout=timeout,
         isolation=isolation,
     )
+    return _reachable(clients, function, definition) if isolation == "process" else definition
+
+
+def _reachable(clients: Clients, function: Callable[..., Any], definition: JobDefinition) -> JobDefinition:
+    """The same for a child process, which finds the function by its name and cannot ask for the term."""
+
+    def prepare(job: ClaimedJob) -> Begun | Snooze:
+        try:
+            return clients.sync.begin_action(job.token, job.id)
+        except NotLeader:
+            return _handed_over()
+
+    definition = replace(definition, prepare=prepare)
+    vars(function)["definition"] = definition
+    return definition
 
 
 def summarizing_action(clients: Clients, local: JobDefinition) -> JobDefinition:
@@ -71,7 +86,7 @@ def _beginning(clients: Clients, function: Callable[..., Any], wants_context: bo
 
         async def begin_async(ctx: JobContext, /, *args: Any, **kwargs: Any) -> Any:
             try:
-                begun = await clients.client.begin_action(ctx.token, ctx.job.id)
+                begun = ctx.prepared or await clients.client.begin_action(ctx.token, ctx.job.id)
             except NotLeader:
                 return _handed_over()
             given = (LeaderContext(ctx, begun), *args) if wants_context else args
@@ -81,7 +96,7 @@ def _beginning(clients: Clients, function: Callable[..., Any], wants_context: bo
 
     def begin(ctx: JobContext, /, *args: Any, **kwargs: Any) -> Any:
         try:
-            begun = clients.sync.begin_action(ctx.token, ctx.job.id)
+            begun = ctx.prepared or clients.sync.begin_action(ctx.token, ctx.job.id)
         except NotLeader:
             return _handed_over()
         given = (LeaderContext(ctx, begun), *args) if wants_context else args

@@ -1,8 +1,9 @@
 """The object a program is built around: its kinds of job, and its way to the database."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from types import TracebackType
 from typing import Any, Self, Unpack
 from uuid import UUID
@@ -13,6 +14,7 @@ from windlass.app.redrive import RedriveOptions, refuse_broken_patch
 from windlass.client import AsyncClient, SyncClient, TenantName, database_url
 from windlass.client.redrive import new_redrive
 from windlass.cluster.kinds import ClusterKinds
+from windlass.cluster.services import TendingWorker
 from windlass.errors import InvalidInput
 from windlass.settings import Settings
 from windlass.telemetry import Telemetry
@@ -94,13 +96,19 @@ class Windlass:
         grace_seconds: float | None = None,
         node_name: str | None = None,
         telemetry: Telemetry | None = None,
+        tends: bool = True,
     ) -> Worker:
         """A worker for these kinds: `async with app.worker() as worker: await worker.run_until_stopped()`.
 
-        What is left out is as in the settings.
+        What is left out is as in the settings.  It also tends the installation as `windlass worker` does: it
+        recovers what dead workers held, and keeps days, retention, the audit and the sums of costs.  Without
+        `tends` that is left to others.
         """
         settings = self.settings
-        return SystemWorker(
+        make: Callable[..., Worker] = SystemWorker
+        if tends:
+            make = partial(TendingWorker, retention_days=settings.retention_days)
+        return make(
             self.database_url,
             self.registry,
             queues=settings.queues if queues is None else queues,

@@ -115,14 +115,8 @@ class ClusterFunction(Creator[P], Generic[C, V, P]):
         """Say what the leader does once the parts are done: `@compact.leader()`.
 
         A first parameter `ctx: LeaderContext` gets the term and what the parts came to; the others are the
-        payload, as the local work has it.  It runs in the node's own process, so where the parts do not,
-        `isolation` must say how: "loop" or "thread".
+        payload, as the local work has it.  What the kind says of its parts does not hold for the action.
         """
-        if isolation == "auto" and self.definition.isolation == "process":
-            raise InvalidInput(
-                f"the parts of {self.cluster_kind.kind!r} run in processes of their own, and its leader's"
-                ' action cannot: say isolation="thread" or isolation="loop" for the action'
-            )
 
         def declare(function: A) -> A:
             self.cluster_kind.action = action_definition(
@@ -146,6 +140,7 @@ class LeaderFunction(Creator[P], Generic[C, V, P]):
         super().__init__(clients, kind, {})
         self._function = function
         functools.update_wrapper(self, function)
+        self.definition = kind.action
 
     def __call__(self, *args: C.args, **kwargs: C.kwargs) -> V:
         return self._function(*args, **kwargs)

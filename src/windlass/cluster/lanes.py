@@ -8,8 +8,6 @@ from windlass.worker.signals import Signals
 
 __all__ = ["LaneKeeper"]
 
-_SPARED_TICKS = 5
-
 
 class LaneKeeper(Service):
     """Takes lanes with nothing in line off the list, so that no claim pays for tenants without work.
@@ -28,17 +26,16 @@ class LaneKeeper(Service):
         signals: Signals | None = None,
         idle: Callable[[], bool] | None = None,
     ) -> None:
-        super().__init__(runner, interval, signals)
+        super().__init__(runner, interval, signals, self._is_idle)
         self._idle = idle
-        self._ticks = 0
         self._went = True
         self.retired = 0
         """Entries that went so far."""
 
+    def _is_idle(self) -> bool:
+        return self._idle is not None and self._idle() and not self._went
+
     async def tick(self) -> None:
-        self._ticks += 1
-        if self._idle is not None and self._idle() and not self._went and self._ticks % _SPARED_TICKS:
-            return
         went = await self._runner.run(retire_lanes())
         self._went = went > 0
         self.retired += went

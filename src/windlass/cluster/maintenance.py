@@ -1,7 +1,7 @@
 """Housekeeping of the database: tables for the days ahead, and an end for what was kept long enough."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from windlass.db.rpc_node import maintain, prune_jobs
 from windlass.worker.service import Runner, Service
@@ -15,8 +15,15 @@ class Maintainer(Service):
 
     name = "maintenance"
 
-    def __init__(self, runner: Runner, *, interval: float = 60.0, signals: Signals | None = None) -> None:
-        super().__init__(runner, interval, signals)
+    def __init__(
+        self,
+        runner: Runner,
+        *,
+        interval: float = 60.0,
+        signals: Signals | None = None,
+        spared: Callable[[], bool] | None = None,
+    ) -> None:
+        super().__init__(runner, interval, signals, spared)
 
     async def tick(self) -> None:
         done = await self._runner.run(maintain())
@@ -42,8 +49,9 @@ class Pruner(Service):
         interval: float = 600.0,
         limit: int = 5000,
         signals: Signals | None = None,
+        spared: Callable[[], bool] | None = None,
     ) -> None:
-        super().__init__(runner, interval, signals)
+        super().__init__(runner, interval, signals, spared)
         self._keep_days = keep_days
         self._limit = limit
         self.removed = 0

@@ -106,7 +106,7 @@ class Pulse:
         try:
             pause = self._turn()
         except Forbidden as error:
-            self._signals.failing("cluster", error)
+            self._give_up(error)
             self._stopping.set()
             return 0.0
         except WindlassError as error:
@@ -118,6 +118,15 @@ class Pulse:
             self._asked_at = None
         self._outage.over()
         return pause
+
+    def _give_up(self, error: Forbidden) -> None:
+        """To a node without cluster jobs it is no loss that its role may not take part in them."""
+        self._signals.worker(
+            "cluster.forbidden",
+            logging.WARNING if self._kinds else logging.DEBUG,
+            message=f"cluster: {error.message}; this node takes no part in cluster jobs",
+            code=error.code,
+        )
 
     def _turn(self) -> float:
         self._renew()

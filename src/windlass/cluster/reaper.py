@@ -10,7 +10,6 @@ from windlass.worker.signals import Signals
 
 __all__ = ["Reaper"]
 
-_SPARED_TICKS = 5
 _RECENT = timedelta(minutes=1)
 _ALL_ROUNDS = 15
 
@@ -20,7 +19,6 @@ class Reaper(Service):
 
     What becomes of their jobs (queued again, or dead) is decided in SQL by `windlass.expire_leases`; this
     loop only says when to ask.  Claims that come back short ask too: the reaper is for busy times.
-    While `spared` says that others are at it, it asks at every fifth interval only.
     """
 
     name = "reaper"
@@ -34,17 +32,13 @@ class Reaper(Service):
         signals: Signals | None = None,
         spared: Callable[[], bool] | None = None,
     ) -> None:
-        super().__init__(runner, interval, signals)
+        super().__init__(runner, interval, signals, spared)
         self._batch = batch
-        self._spared = spared
-        self._ticks = self._rounds = 0
+        self._rounds = 0
         self.recovered = 0
         """Jobs taken from expired leases so far."""
 
     async def tick(self) -> None:
-        self._ticks += 1
-        if self._spared is not None and self._spared() and self._ticks % _SPARED_TICKS:
-            return
         # Most times only what ran out of late: a held snapshot keeps every lease that ever was in the index.
         within = _RECENT if self._rounds % _ALL_ROUNDS else None
         self._rounds += 1

@@ -93,7 +93,7 @@ async def _run_until_idle(app: Windlass, client: AsyncClient, queues: Sequence[s
     collector = _Collector(limit)
     telemetry = Telemetry([collector, log_signals(logging.getLogger("windlass.worker"))])
     async with app.worker(
-        queues=queues, concurrency=1, grace_seconds=0.0, node_name="test", telemetry=telemetry
+        queues=queues, concurrency=1, grace_seconds=0.0, node_name="test", telemetry=telemetry, tends=False
     ) as worker:
         settling, alarm = asyncio.create_task(_settle(worker)), asyncio.create_task(collector.too_many.wait())
         try:

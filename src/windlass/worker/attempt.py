@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from windlass.errors import WindlassError
-from windlass.model import ClaimedJob
+from windlass.model import ClaimedJob, Snooze
 from windlass.worker.children import Child, Children, order_for
 from windlass.worker.context import JobContext, StopReason
 from windlass.worker.costs import Entry, Record, refuse_entry
 from windlass.worker.leases import Lease, elapsed_clock
 from windlass.worker.registry import JobDefinition
-from windlass.worker.words import Limits, Word, word_for_stop
+from windlass.worker.words import Limits, Word, word_for_stop, word_for_value
 
 __all__ = ["Attempt"]
 
@@ -86,6 +86,9 @@ class Attempt:
 
     def run_in_child(self, children: Children, worker_id: str, limits: Limits) -> Word | None:
         """Run in a child; None if it was killed for a reason of ours."""
+        prepared = None if self.definition.prepare is None else self.definition.prepare(self.job)
+        if isinstance(prepared, Snooze):
+            return word_for_value(self.job, prepared, limits, self.lease.now)
         for _ in range(_MAX_CHILDREN_TRIED):
             child = children.take()
             try:
@@ -93,7 +96,7 @@ class Attempt:
                     self._child = child
                 if self.was_told():
                     return None
-                order = order_for(self.definition, self.job, worker_id, limits, self.lease.now())
+                order = order_for(self.definition, self.job, worker_id, limits, self.lease.now(), prepared)
                 word = child.run(order, self._told)
             finally:
                 with self._guard:

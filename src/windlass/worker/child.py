@@ -116,6 +116,7 @@ def _run(order: Order, tell: Any, relay: Relay) -> Word:
             max_result_bytes=limits.result_bytes,
             on_finish=functools.partial(tell, "finishing"),
             record=relay.record,
+            prepared=order.prepared,
         )
         tell("begun")
         with running_job(order.worker_id, job):

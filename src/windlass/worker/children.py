@@ -41,6 +41,7 @@ class Order(NamedTuple):
     limits: Limits
     now: datetime
     log_level: int
+    prepared: Any = None
 
 
 class Child:
@@ -173,10 +174,10 @@ def target_of(definition: JobDefinition) -> Target:
 
 
 def order_for(
-    definition: JobDefinition, job: ClaimedJob, worker_id: str, limits: Limits, now: datetime
+    definition: JobDefinition, job: ClaimedJob, worker_id: str, limits: Limits, now: datetime, prepared: Any
 ) -> Order:
     level = logging.getLogger().getEffectiveLevel()
-    return Order(target_of(definition), job, worker_id, limits, now, level)
+    return Order(target_of(definition), job, worker_id, limits, now, level, prepared)
 
 
 def _interpreter_flags() -> list[str]:

@@ -38,6 +38,7 @@ class JobContext:
         "_reason",
         "_record",
         "job",
+        "prepared",
         "worker_id",
     )
 
@@ -49,10 +50,13 @@ class JobContext:
         max_result_bytes: int = MAX_RESULT_BYTES,
         on_finish: Callable[[], None] | None = None,
         record: Record = Entry.answer,
+        prepared: Any = None,
     ) -> None:
         """Made by hand, for a test of a handler, it keeps costs to itself."""
         self.job = job
         self.worker_id = worker_id
+        self.prepared = prepared
+        """In a child process: what its node had prepared for this attempt."""
         self._limit = max_result_bytes
         self._on_finish = on_finish
         self._record = record

@@ -9,7 +9,7 @@ from typing import Any, Literal, Self, TypeAlias, get_args
 from pydantic import TypeAdapter, ValidationError
 
 from windlass.errors import InvalidInput, UnknownKind
-from windlass.model import RetryPolicy, check_kind, check_queue, retry_preset
+from windlass.model import ClaimedJob, RetryPolicy, check_kind, check_queue, retry_preset
 from windlass.model.new_job import check_concurrency_limit
 from windlass.worker.keys import KeyRule, KeySource
 from windlass.worker.payload import PayloadShape, bare_function, result_adapter
@@ -42,6 +42,11 @@ class JobDefinition:
     key: KeyRule | None = None
     """How its jobs get their concurrency keys; None: they have none."""
     concurrency_limit: int | None = None
+    prepare: Callable[[ClaimedJob], Any] | None = None
+    """What the node does before a child runs the handler, which finds the value in its context.
+
+    A child has no connection to the database.  A Snooze ends the attempt there.
+    """
 
     @classmethod
     def from_function(
@@ -175,6 +180,15 @@ def check_timeout(value: object) -> float | None:
     return float(value)
 
 
+def refuse_unreachable(function: Callable[..., Any], kind: str) -> None:
+    """A child process finds a handler by its name, or not at all."""
+    name = getattr(function, "__qualname__", "<locals>")
+    if "<" in name or not inspect.isfunction(function):
+        raise InvalidInput(
+            f"the handler of {kind!r} must be a function of a module to run in another process"
+        )
+
+
 def _is_async(function: Callable[..., Any], kind: str) -> bool:
     if not callable(function):
         raise InvalidInput(f"the handler of {kind!r} cannot be called")
@@ -192,11 +206,7 @@ def _room(function: Callable[..., Any], kind: str, isolation: str, is_async: boo
             f"the handler of {kind!r} is async: it runs on the loop or in a process, not in a thread"
         )
     if isolation == "process":
-        name = getattr(function, "__qualname__", "<locals>")
-        if "<" in name or not inspect.isfunction(function):
-            raise InvalidInput(
-                f"the handler of {kind!r} must be a function of a module to run in another process"
-            )
+        refuse_unreachable(function, kind)
         return "process"
     if isolation == "auto":
         return "loop" if is_async else "thread"

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 from windlass.db.call import Call
@@ -13,6 +14,8 @@ from windlass.worker.signals import Signals
 __all__ = ["Runner", "Service"]
 
 T = TypeVar("T")
+
+_SPARED_TICKS = 5
 
 
 class Runner(Protocol):
@@ -26,13 +29,24 @@ class Service:
 
     A tick that fails because of the database is tried again after a growing wait; any other error is a
     fault of ours, is logged, and waits for the next interval.  Neither ends the service.
+
+    While `spared` says that somebody else is at it, it works at every fifth interval only: never not at
+    all, since whoever is at it may fail.
     """
 
     name = "service"
 
-    def __init__(self, runner: Runner, interval: float, signals: Signals | None = None) -> None:
+    def __init__(
+        self,
+        runner: Runner,
+        interval: float,
+        signals: Signals | None = None,
+        spared: Callable[[], bool] | None = None,
+    ) -> None:
         self._runner = runner
         self._interval = interval
+        self._spared = spared
+        self._ticks = 0
         self._signals = signals or Signals()
         self._outage = Outage(self.name, self._signals)
         self._woken = asyncio.Event()
@@ -71,11 +85,16 @@ class Service:
             wait = await self._try()
             await within(wait, self._woken.wait())
 
+    async def _tick_unless_spared(self) -> None:
+        self._ticks += 1
+        if self._spared is None or not self._spared() or self._ticks % _SPARED_TICKS == 0:
+            await self.tick()
+
     async def _try(self) -> float:
         self._begun += 1
         number = self._begun
         try:
-            await self.tick()
+            await self._tick_unless_spared()
         except WindlassError as error:
             return self._outage.failed(error)
         except Exception as error:

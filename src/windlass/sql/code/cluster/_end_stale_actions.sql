@@ -14,7 +14,7 @@ begin
   v_leases := array(
     select l.id
     from windlass_data.lane as la
-    join windlass_data.lease as l on l.lane_id = la.id
+    join windlass_data.lease as l on l.tenant_id = la.tenant_id and l.lane_id = la.id
     where la.queue = 'windlass.cluster' and l.node_id <> p_leader
     order by l.id
     for update of l skip locked);

@@ -8,6 +8,7 @@ language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_transaction xid8 := pg_current_xact_id();  -- before the clock: see seal_attempts
   v_now timestamptz := windlass_data.clock();
   v_place record;
   v_node uuid;

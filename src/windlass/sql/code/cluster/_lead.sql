@@ -15,7 +15,8 @@ begin
   select l.* into v_leader from windlass_data.leader as l;
   if v_leader.node_id = p_node then
     if not p_stand and not exists (
-      select from windlass_data.lane as la join windlass_data.lease as l on l.lane_id = la.id
+      select from windlass_data.lane as la
+      join windlass_data.lease as l on l.tenant_id = la.tenant_id and l.lane_id = la.id
       where la.queue = 'windlass.cluster' and l.node_id = p_node
     ) then
       perform windlass._resign(p_node);

@@ -1,4 +1,5 @@
--- Refuse whoever does not lead in this term, and name who does.  The one text of not_leader.
+-- Refuse whoever does not lead in this term, and name who does.  The one text of not_leader.  Who is bound to a tenant is
+-- told as much as by get_leader.
 -- definer: none
 create function windlass._refuse_follower(p_node uuid, p_term bigint default null) returns bigint
 language plpgsql volatile
@@ -14,9 +15,10 @@ begin
   if v_leader = p_node and v_term = coalesce(p_term, v_term) then
     return v_term;
   end if;
-  select n.* into v_node from windlass_data.node as n where n.id = v_leader;
+  select n.* into v_node from windlass_data.node as n
+  where n.id = v_leader and (windlass_data.bound_tenant() is null or n.login = session_user);
   raise exception '%', case when v_leader is null then 'no node leads at the moment'
-                            else format('node %s leads, in term %s', v_node.name, v_term) end
+                            else format('node %s leads, in term %s', coalesce(v_node.name, v_leader::text), v_term) end
     using errcode = 'WL008', detail = jsonb_build_object(
       'leader', nullif(v_node.address, ''), 'node_id', v_leader, 'node_name', v_node.name,
       'term', case when v_leader is not null then v_term end)::text;

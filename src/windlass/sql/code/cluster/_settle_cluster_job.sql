@@ -1,8 +1,7 @@
 -- Decide what follows the parts of a job, once that can be decided: the quorum is there, it can no longer come about, or
 -- the time is up.  The one place that does.  The caller holds the job row.
 --
--- Only parts that succeeded or were skipped by their handler count.  A job that has left its place meanwhile (canceled, or
--- hurried by an operator) is left where it is.
+-- A job that has left its place meanwhile (canceled, or hurried by an operator) is left where it is.
 -- definer: none
 create function windlass._settle_cluster_job(p_tenant uuid, p_job uuid) returns void
 language plpgsql volatile
@@ -22,10 +21,7 @@ begin
   if not found then
     return;
   end if;
-  select count(*) filter (where p.state in ('succeeded', 'skipped')), count(*) filter (where p.state in ('queued', 'running'))
-  into v_done, v_open
-  from windlass_data.cluster_part as p
-  where p.tenant_id = p_tenant and p.job_id = p_job;
+  select p.done, p.open into v_done, v_open from windlass._count_parts(p_tenant, p_job) as p;
   v_verdict := case when v_done >= v_job.needed then 'quorum'
                     when v_done + v_open < v_job.needed then 'impossible'
                     when v_job.deadline_at <= v_now then 'timeout' end;

@@ -13,18 +13,22 @@ create function windlass.create_cluster_job(
   p_scope text default 'active', p_priority integer default 0, p_max_attempts integer default 5,
   p_retry jsonb default null, p_timeout_ms integer default null, p_part_max_attempts integer default 5,
   p_part_retry jsonb default null, p_trace_id text default null, p_correlation_id text default null,
-  p_id uuid default null)
+  p_id uuid default null, p_actor text default null)
 returns table (job_id uuid, created boolean, parts integer, needed integer)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_before text := windlass._enter_tenant(p_tenant);
+  v_actor text;
   v_now timestamptz := windlass_data.clock();
   v_term bigint;
   v_local boolean;
   v_new windlass_data.new_job;
 begin
+  if p_actor is not null then
+    v_actor := windlass._act_as(p_actor);
+  end if;
   perform windlass._check_cluster_job(
     p_quorum, p_quorum_timeout_ms, p_on_timeout, p_on_crash, p_part_max_attempts, p_part_retry);
   v_term := windlass._refuse_follower(p_leader, p_term);
@@ -68,6 +72,9 @@ begin
   end if;
   return next;
   perform set_config('windlass.tenant_id', v_before, true);
+  if p_actor is not null then
+    perform set_config('windlass.actor', v_actor, true);
+  end if;
 end
 $$;
 comment on function windlass.create_cluster_job is 'Create a cluster job with a part for every member that knows its kind.';
