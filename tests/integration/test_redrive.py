@@ -75,6 +75,27 @@ async def test_a_worker_revives_what_fits_and_leaves_the_rest_dead(db: Database)
     assert_whole(db)
 
 
+async def test_a_patched_job_stands_in_the_line_of_its_new_key(db: Database) -> None:
+    jobs = Session(db.connection())
+    made = [{"kind": "bill", "payload": {"to": "ann"}, "concurrency_key": "ann", "max_attempts": 1}] * 2
+    moved = [row.job_id for row in jobs.enqueue_many(made)]
+    for _ in moved:
+        jobs.fail(jobs.claim_one(kinds=["bill"]))
+    at_bob = jobs.enqueue("bill", {"to": "bob"}, concurrency_key="bob")
+    at_ann = jobs.enqueue("bill", {"to": "ann"}, concurrency_key="ann")
+    async with Windlass(db.url()) as app:
+
+        @app.job(kind="bill", queue="elsewhere", concurrency_key=lambda to: to.lower())
+        async def bill(to: str) -> None: ...
+
+        async with app.worker(queues=["windlass.system"]):
+            found = await over(app, await app.redrive(kinds="bill", patch={"to": "BOB"}))
+            assert (found.redriven, found.refused) == (2, 0)
+    assert {row.job_id for row in jobs.claim(10, kinds=["bill"])} == {at_bob, at_ann}
+    assert [jobs.get(job).concurrency_key for job in moved] == ["bob", "bob"]
+    assert_whole(db)
+
+
 async def test_a_patch_that_breaks_every_payload_starts_nothing(db: Database) -> None:
     kill_many(Session(db.connection()), 2, payload={"to": "ann"})
     async with make_app(db) as app:

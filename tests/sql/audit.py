@@ -65,7 +65,7 @@ class Audit:
         call(self.db, "set_gate", tenant=DEFAULT_TENANT, queue="mail", reason="fire", actor="eve")
         job_id = kill(jobs)
         seal(self.db)
-        call(self.db, "redrive_jobs", tenant=DEFAULT_TENANT, reason="mended", actor="ada")
+        call(self.db, "redrive_jobs", tenant=DEFAULT_TENANT, everything=True, reason="mended", actor="ada")
         jobs.cancel(job_id, "not needed", "ada")
         call(self.db, "clear_gate", tenant=DEFAULT_TENANT, queue="mail", actor="bob")
         call(self.db, "set_gate", tenant=DEFAULT_TENANT, queue="mail", reason="again", actor="eve")

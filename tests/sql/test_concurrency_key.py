@@ -221,3 +221,29 @@ def test_a_bound_worker_is_not_held_up_by_what_is_due_of_others(
     worker = Session(db.connect("worker"))
     assert claimed(worker) == [mine]
     db.execute("select windlass.unbind_role('test_worker')", role="owner")
+
+
+def test_held_jobs_of_other_keys_hold_up_no_key(db: Database, jobs: Session) -> None:
+    """However many: what cannot be served steps back behind what was not looked at yet."""
+    many = [{"kind": "mail", "payload": {}, "concurrency_key": f"held {n}"} for n in range(230)]
+    held = [row.job_id for row in jobs.enqueue_many(many)]
+    free = jobs.enqueue(concurrency_key="free")
+    somebody = db.connect("superuser", autocommit=False)
+    somebody.execute("select from windlass_data.job where id = any (%s) for update", (held,))
+    assert {job for _ in range(4) for job in claimed(jobs)} == {free}
+    later = jobs.enqueue(concurrency_key="later")
+    assert claimed(jobs) == [later]
+    somebody.commit()
+    taken = {job for _ in range(40) for job in claimed(jobs)}
+    assert taken == set(held)
+    assert_whole(db)
+
+
+def test_a_job_with_a_key_is_never_written_where_all_claims_look(db: Database, jobs: Session) -> None:
+    """It would have to be taken out again, in the same breath."""
+    counted = "select n_tup_ins, n_tup_del from pg_stat_xact_user_tables where relname = 'ready'"
+    conn = db.connect("superuser", autocommit=False)
+    Session(conn).enqueue(concurrency_key="a")
+    assert tuple(conn.execute(counted).fetchone() or ()) == (0, 0)
+    conn.commit()
+    assert len(jobs.claim(10)) == 1

@@ -16,12 +16,13 @@ pytestmark = pytest.mark.every_version
 
 
 def test_depth_is_checked_for_a_batch_as_a_whole(db: Database, jobs: Session) -> None:
-    limit(jobs, tenant=jobs.tenant, queue="default", depth=5)
+    limit(jobs, tenant=jobs.tenant, queue="default", depth=5, rate=2, rate_seconds=60)
     jobs.enqueue_many([{"kind": "mail", "payload": n} for n in range(3)])
     with refused("WL006") as error:
         jobs.enqueue_many([{"kind": "mail", "payload": n} for n in range(3)])
     detail = str(error.value.diag.message_detail)
-    assert [json.loads(detail)[name] for name in ("depth", "waiting", "new")] == [5, 3, 3]
+    names = ("depth", "waiting", "new", "retry_after")
+    assert [json.loads(detail)[name] for name in names] == [5, 3, 3, 30]
     assert "tenant default, queue default" in str(error.value)
     jobs.enqueue()
     jobs.enqueue("mail", run_at=datetime(2099, 1, 1, tzinfo=UTC))

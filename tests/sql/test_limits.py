@@ -132,6 +132,25 @@ def test_a_claim_says_when_a_rate_lets_it_go_on(jobs: Session, clock: Clock) -> 
     assert all(row.job_id for row in jobs.claim(5)), "only who asks for it is told"
 
 
+@pytest.mark.parametrize(
+    ("said", "milliseconds"),
+    [({"rate": 1000, "burst": 100}, 20), ({"rate": 1000, "burst": 4}, 4), ({"rate": 1000, "burst": 1}, 1)],
+)
+def test_under_a_high_rate_a_claim_is_worth_more_than_one_job(
+    jobs: Session, clock: Clock, said: dict[str, int], milliseconds: int
+) -> None:
+    """Else a worker asks a thousand times a second; a bucket that holds no more is not let run over."""
+    clock.freeze(NOON)
+    limit(jobs, **said)
+    jobs.enqueue_many([{"kind": "mail", "payload": {}}] * (said["burst"] + 1))
+    text = (
+        "select job_id, expires_at from windlass.claim_jobs(%s, '{default}', p_limit => 200, p_hint => true)"
+    )
+    *taken, hint = jobs.call(text, jobs.node)
+    assert (len(taken), hint.job_id) == (said["burst"], None)
+    assert hint.expires_at == NOON + timedelta(milliseconds=milliseconds)
+
+
 def test_a_change_of_rate_gives_no_tokens_away(db: Database, jobs: Session, clock: Clock) -> None:
     clock.freeze(NOON)
     bucket = limit(jobs, rate=5, rate_seconds=10)
@@ -206,3 +225,27 @@ def test_a_rate_that_grows_keeps_what_was_there(jobs: Session, clock: Clock) -> 
     for _ in range(5):
         jobs.enqueue()
     assert len(jobs.claim(5)) == 2, "neither the burst nor the tokens of the old one have grown"
+
+
+def test_what_runs_is_counted_from_leases_and_not_from_lanes(db: Database, jobs: Session) -> None:
+    """A tenant may have had thousands of lanes; each claim under its limit would walk them all."""
+    limit(jobs, tenant=jobs.tenant, concurrency=5)
+    jobs.enqueue()
+    assert len(jobs.claim(1)) == 1
+    db.execute(
+        "insert into windlass_data.lane (tenant_id, queue, kind, priority)"
+        " select %s, 'default', 'mail', p from generate_series(1, 3000) as p",
+        jobs.tenant,
+        role="superuser",
+    )
+    read = (
+        "select sum(seq_tup_read + idx_tup_fetch)::int from pg_stat_xact_user_tables"
+        " where relname in ('lane', 'lease')"
+    )
+    with db.connection("superuser").transaction():
+        (row,) = db.fetch(
+            "select running from windlass._limit_rooms(array(select id from windlass_data.job_limit), now())",
+            role="superuser",
+        )
+        assert row.running == 1
+        assert db.fetch_value(read, role="superuser") < 20

@@ -32,7 +32,9 @@ def told(db: Database, jobs: Session) -> dict[str, UUID]:
     ends = {}
     for state in ("succeeded", "skipped"):
         ends[state] = jobs.enqueue(state)
-        jobs.complete(jobs.claim_one(kinds=[state]), states=[state], costs=[4])
+        jobs.complete(
+            jobs.claim_one(kinds=[state]), results=[{"reason": "seen before"}], states=[state], costs=[4]
+        )
     call(db, "set_gate", tenant=DEFAULT_TENANT, queue="mail", reason="fire", actor="eve")
     jobs.enqueue("waits")
     jobs.enqueue("runs")
@@ -64,6 +66,7 @@ def test_a_row_says_who_when_and_why(db: Database, jobs: Session, told: dict[str
     )
     assert dead.details == {"attempt": 1, "outcome": "failed", "error": "ValueError"}
     assert done.details == {"attempt": 1, "outcome": "succeeded", "cost_cents": 4}
+    assert (done.reason, by_action["job.skipped"].reason) == (None, "seen before")
 
 
 def test_a_job_whose_worker_vanished_was_ended_by_windlass(db: Database, jobs: Session, clock: Clock) -> None:
@@ -77,9 +80,9 @@ def test_a_job_whose_worker_vanished_was_ended_by_windlass(db: Database, jobs: S
 
 def test_a_death_outlasts_the_redrive_and_the_job(db: Database, jobs: Session) -> None:
     job_id = kill(jobs)
-    call(db, "redrive_jobs", tenant=DEFAULT_TENANT)
+    call(db, "redrive_jobs", tenant=DEFAULT_TENANT, everything=True)
     jobs.fail(jobs.claim_one())
-    call(db, "redrive_jobs", tenant=DEFAULT_TENANT, max_attempts=1)
+    call(db, "redrive_jobs", tenant=DEFAULT_TENANT, everything=True, max_attempts=1)
     jobs.fail(jobs.claim_one())
     told = ["job.dead", "job.redrive", "job.dead", "job.redrive", "job.dead"]
     rows = read_all(db)

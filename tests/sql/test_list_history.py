@@ -62,6 +62,10 @@ def test_a_dead_job_and_one_canceled_in_line(db: Database, jobs: Session) -> Non
         ("failed", {"error": "Boom", "cost_cents": 3}),
         ("dead", None),
     ]
+    skipped = jobs.enqueue()
+    jobs.complete(jobs.claim_one(), states=["skipped"], results=[{"reason": "nothing new"}])
+    assert history(db, skipped, "what", "reason")[-1] == ("skipped", "nothing new")
+    assert jobs.get(skipped).ended_reason == "nothing new"
     canceled = jobs.enqueue()
     jobs.cancel(canceled, "changed my mind", "ada")
     jobs.cancel(canceled, "really", "bob")
@@ -84,7 +88,7 @@ def test_facts_of_one_moment_stand_in_their_order(db: Database, jobs: Session, c
     clock.freeze()
     job_id = jobs.enqueue(max_attempts=1)
     jobs.fail(jobs.claim_one())
-    call(db, "redrive_jobs", tenant=DEFAULT_TENANT)
+    call(db, "redrive_jobs", tenant=DEFAULT_TENANT, everything=True)
     jobs.complete(jobs.claim_one())
     whats = [what for (what,) in history(db, job_id, "what")]
     assert whats == ["enqueued", "claimed", "failed", "dead", "redriven", "claimed", "succeeded"]

@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 
+from tests.sql.cluster import Cluster
 from tests.sql.operate import bind, call
 from tests.sql.steps import DEFAULT_TENANT, NODE, OTHER_TENANT, Session, refused
 from tests.support import Clock, Database
@@ -62,7 +63,9 @@ def test_a_node_that_drains_takes_nothing_more(db: Database, jobs: Session) -> N
 
 
 def test_the_queue_of_cluster_jobs_has_rules_of_its_own(db: Database, jobs: Session) -> None:
-    jobs.enqueue("greet", queue="windlass.cluster")
+    cluster = Cluster(db, "a")
+    cluster.create()
+    cluster.stop("a")
     assert unserved(db) == []
 
 

@@ -89,6 +89,19 @@ def test_the_same_said_again_counts_once(db: Database, jobs: Session) -> None:
     assert jobs.get(job_id).cost_cents == total(jobs) == 10
 
 
+def test_the_same_said_again_after_the_end_was_heard(db: Database, jobs: Session) -> None:
+    """Its answer may have been lost, and the lease with it: nothing is written, and nothing was lost."""
+    jobs.enqueue()
+    held, said = jobs.claim_one(), uuid4()
+    assert jobs.cost((held, 3, "stamps"), ids=[said]) == ["ok"]
+    jobs.complete(held)
+    words = (held, 3, "stamps"), (held, 4, "stamps"), (held, 3, "paper"), (held, 3, "stamps")
+    with nothing_changed(db):
+        answers = jobs.cost(*words, ids=[said, said, said, uuid4()])
+        assert answers == ["ok", "lease_lost", "lease_lost", "lease_lost"]
+        assert jobs.cost((held, 3, "stamps")) == ["lease_lost"]
+
+
 def test_each_cost_is_judged_by_itself(jobs: Session) -> None:
     for _ in range(3):
         jobs.enqueue()

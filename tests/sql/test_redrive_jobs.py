@@ -5,9 +5,12 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from psycopg.types.json import Jsonb
 
 from tests.sql.operate import bind, call, events, kill, waiting
+from tests.sql.redrives import Runner, create, kill_many
 from tests.sql.steps import DEFAULT_TENANT, OTHER_TENANT, UNKNOWN, Session, refused
+from tests.sql.two import Running
 from tests.sql.whole import assert_whole, nothing_changed
 from tests.support import Clock, Database
 
@@ -69,9 +72,9 @@ def test_a_dry_run_names_the_same_jobs_and_writes_nothing(db: Database, jobs: Se
         assert redrive(db, dry_run=True) == dead
         assert redrive(db, jobs=dead[1:], dry_run=True) == dead[1:]
         assert redrive(db, dry_run=True, limit=2) == dead[:2]
-    assert redrive(db, limit=2) == dead[:2]
-    assert redrive(db) == dead[2:]
-    assert redrive(db) == []
+    assert redrive(db, limit=2, everything=True) == dead[:2]
+    assert redrive(db, everything=True) == dead[2:]
+    assert redrive(db, everything=True) == []
     assert_whole(db)
 
 
@@ -91,6 +94,7 @@ def test_filters(db: Database, jobs: Session, clock: Clock) -> None:
         ({"error_like": "bad_name"}, [slow]),
         ({"error_like": "bad\\_%"}, [slow]),
         ({"error_like": "took"}, []),
+        ({"error_like": "timeout: took 100%"}, [mail]),
         ({"error_like": "%"}, [mail, slow]),
         ({"finished_from": start + timedelta(minutes=30)}, [slow, bare]),
         ({"finished_to": start + timedelta(minutes=30)}, [mail]),
@@ -112,7 +116,7 @@ def test_filters(db: Database, jobs: Session, clock: Clock) -> None:
 
 def test_one_event_per_job_tells_who_why_and_how_it_had_died(db: Database, jobs: Session) -> None:
     dead = sorted(kill(jobs) for _ in range(2))
-    redrive(db, reason="mail server is back", actor="ada")
+    redrive(db, everything=True, reason="mail server is back", actor="ada")
     told = sorted(events(db, DEFAULT_TENANT)[2:], key=lambda event: event[2])
     assert told == [("ada", "job.redrive", job_id, "mail server is back") for job_id in dead]
     (_, _, (details,), _) = events(db, DEFAULT_TENANT, "details")
@@ -137,14 +141,19 @@ def test_a_named_job_that_is_not_dead_stops_everything(db: Database, jobs: Sessi
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"limit": 0},
-        {"limit": 10_001},
-        {"limit": None},
+        {},
+        {"everything": None},
+        {"everything": True, "kinds": ["mail"]},
+        {"everything": True, "limit": 0},
+        {"everything": True, "limit": 10_001},
+        {"everything": True, "limit": None},
         {"jobs": [UNKNOWN, UNKNOWN], "limit": 1},
         {"jobs": [UNKNOWN], "kinds": ["mail"]},
-        {"max_attempts": 0},
-        {"max_attempts": 32768},
+        {"everything": True, "max_attempts": 0},
+        {"everything": True, "max_attempts": 32768},
         {"error_like": "\\"},
+        {"error_like": ""},
+        {"error_like": "x" * 201},
         {"error_like": "ends\\\\\\"},
     ],
 )
@@ -162,10 +171,26 @@ def test_foreign_and_unknown_jobs_get_the_same_answer(db: Database, jobs: Sessio
     assert redrive(db, dry_run=True, limit=1) == [mine]
     bind(db, "operator", OTHER_TENANT)
     with nothing_changed(db), refused("WL005"):
-        redrive(db, role="operator")
-    assert redrive(db, OTHER_TENANT, role="operator") == [foreign]
+        redrive(db, role="operator", everything=True)
+    assert redrive(db, OTHER_TENANT, role="operator", everything=True) == [foreign]
     assert jobs.state(mine) == "dead"
     assert_whole(db)
+
+
+def test_a_redrive_takes_the_job_and_then_looks_again(db: Database, jobs: Session) -> None:
+    """In the order of all locks; and a job that has died again, of something else, was not asked for."""
+    job_id = kill(jobs, error={"type": "Boom", "message": "no"})
+    holder = db.connect("superuser", autocommit=False)
+    holder.execute("select from windlass_data.job where id = %s for no key update", [job_id])
+    filtered = "select job_id from windlass.redrive_jobs(%s, p_error_like => 'Boom')"
+    running = Running(db, jobs, lambda session: session.call(filtered, session.tenant))
+    assert running.waits()
+    holder.execute("select from windlass_data.attempt where job_id = %s for update nowait", [job_id])
+    other = Jsonb({"type": "Other"})
+    holder.execute("update windlass_data.attempt set error = %s where job_id = %s", [other, job_id])
+    holder.commit()
+    assert running.result() == []
+    assert jobs.state(job_id) == "dead"
 
 
 @pytest.mark.parametrize("named", [True, False])
@@ -173,9 +198,9 @@ def test_two_redrives_at_once_queue_the_job_once(db: Database, jobs: Session, na
     job_id = kill(jobs)
     which = [job_id] if named else None
     first, second = Session(db.connect(autocommit=False)), Session(db.connect())
-    query = "select job_id from windlass.redrive_jobs(%s, %s)"
-    assert len(first.call(query, DEFAULT_TENANT, which)) == 1
-    with waiting(db, second.conn, lambda: second.call(query, DEFAULT_TENANT, which)) as again:
+    query = "select job_id from windlass.redrive_jobs(%s, %s, p_everything => %s)"
+    assert len(first.call(query, DEFAULT_TENANT, which, not named)) == 1
+    with waiting(db, second.conn, lambda: second.call(query, DEFAULT_TENANT, which, not named)) as again:
         first.conn.commit()
         if named:
             with refused("WL004", "is queued"):
@@ -190,7 +215,7 @@ def test_two_redrives_at_once_queue_the_job_once(db: Database, jobs: Session, na
 def test_a_redrive_rolled_back_leaves_the_job_to_the_next(db: Database, jobs: Session) -> None:
     job_id = kill(jobs)
     first, second = Session(db.connect(autocommit=False)), Session(db.connect())
-    query = "select job_id from windlass.redrive_jobs(%s)"
+    query = "select job_id from windlass.redrive_jobs(%s, p_everything => true)"
     first.call(query, DEFAULT_TENANT)
     with waiting(db, second.conn, lambda: second.call(query, DEFAULT_TENANT)) as again:
         first.conn.rollback()
@@ -203,7 +228,7 @@ def test_those_who_wait_are_woken(db: Database, jobs: Session) -> None:
     jobs.claim(1, queues=["slow"], wait=True)
     listener = db.connect()
     listener.execute("listen windlass")
-    redrive(db)
+    redrive(db, everything=True)
     (notice,) = listener.notifies(timeout=10, stop_after=1)
     assert notice.payload == str(jobs.node)
 
@@ -214,8 +239,18 @@ def test_a_key_that_moved_on_holds_the_dead_back(db: Database, jobs: Session) ->
     assert alive != dead
     with refused("WL002", "which has not ended"):
         redrive(db, jobs=[dead])
-    assert redrive(db) == []
+    assert redrive(db, everything=True) == []
     jobs.complete(jobs.claim_one())
-    assert redrive(db) == [dead]
+    assert redrive(db, everything=True) == [dead]
     assert not jobs.enqueue_row("mail", {}, key="x", scope="active").created
     assert_whole(db)
+
+
+def test_a_filter_never_means_jobs_of_windlass_itself(db: Database, jobs: Session) -> None:
+    dead = kill_many(jobs, 2)
+    background = create(db, everything=True)
+    while jobs.state(background) != "dead":
+        jobs.fail(Runner(jobs).held, delays=[0], errors=[{"type": "Boom", "message": "no"}])
+    assert redrive(db, dry_run=True) == dead
+    assert redrive(db, queues=["windlass.system"]) == []
+    assert redrive(db, jobs=[background]) == [background]

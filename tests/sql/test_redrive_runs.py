@@ -393,3 +393,22 @@ def test_a_payload_that_would_grow_too_large_is_left_as_it_is(db: Database, jobs
     Runner(jobs).run()
     assert counts(db, redrive) == ("done", 0, 0, 1)
     assert "more" not in jobs.get(job).payload
+
+
+def test_the_keys_of_patched_jobs_are_what_the_runner_says(db: Database, jobs: Session) -> None:
+    dead = [kill(jobs, payload={"n": n}, concurrency_key=key) for n, key in enumerate(("a", "b", None))]
+    create(db, kinds=["mail"], patch={"more": 1})
+    runner = Runner(jobs)
+    turn = runner.tend()
+    move = "select windlass.move_redrive(%s, %s, %s, %s, %s::uuid[], p_keys => %s, p_key_limit => 3)"
+    words = (runner.held.token, runner.held.job_id, turn.after, turn.upto, turn.jobs)
+    for wrong in (["x"], ["x", "", "y"], ["x", "y" * 501, "z"]):
+        with refused("WL007", "concurrency key"):
+            jobs.call(move, *words, wrong)
+    assert jobs.value(move, *words, ["b", None, "c"]) == 3
+    found = [jobs.get(job) for job in dead]
+    assert [job.concurrency_key for job in found] == ["b", None, "c"]
+    assert [job.concurrency_limit for job in found] == [1, None, 3]
+    first = jobs.claim(10, queues=["default"])
+    assert {row.job_id for row in first} == set(dead)
+    assert_whole(db)

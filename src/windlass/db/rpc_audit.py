@@ -6,7 +6,7 @@ from windlass.db.call import Call
 from windlass.db.columns import Columns
 from windlass.model import AuditPage
 
-__all__ = ["seal_events", "verify_audit"]
+__all__ = ["seal_attempts", "seal_events", "verify_audit"]
 
 _PAGE = Columns(
     AuditPage.from_row,
@@ -24,3 +24,8 @@ def verify_audit(tenant: UUID, cursor: str | None, limit: int, known: str | None
 def seal_events(limit: int = 10_000) -> Call[int]:
     """Seal what was left unsealed, of every tenant; how many events that were."""
     return Call("select windlass.seal_events($1::int)", (limit,), lambda rows: int(rows[0][0]))
+
+
+def seal_attempts() -> Call[int]:
+    """Chain how attempts ended since the last time; returns how many of them."""
+    return Call("select windlass.seal_attempts()", (), lambda rows: int(rows[0][0]))

@@ -142,14 +142,24 @@ def _turn(rows: Sequence[Row]) -> RedriveTurn:
 
 
 def move_redrive(
-    token: UUID, job_id: UUID, turn: RedriveTurn, jobs: Sequence[UUID], refused: Mapping[UUID, str]
+    token: UUID,
+    job_id: UUID,
+    turn: RedriveTurn,
+    jobs: Sequence[UUID],
+    refused: Mapping[UUID, str],
+    keys: Sequence[str | None] | None,
+    key_limit: int | None,
 ) -> Call[int]:
-    """Revive these jobs of a slice; `refused` are the others, each with the reason."""
+    """Revive these jobs of a slice; `refused` are the others, each with the reason.
+
+    `keys` are the concurrency keys that the jobs have from now on, None where these stay as they are.
+    """
     text = (
         "select windlass.move_redrive($1::uuid, $2::uuid, $3::uuid, $4::uuid, $5::uuid[], $6::uuid[],"
-        " $7::text[])"
+        " $7::text[], p_keys => $8::text[], p_key_limit => $9::int)"
     )
-    values = (token, job_id, turn.after, turn.upto, list(jobs), list(refused), list(refused.values()))
+    slice_ = (turn.after, turn.upto, list(jobs), list(refused), list(refused.values()))
+    values = (token, job_id, *slice_, _list(keys), key_limit)
     return Call(text, values, lambda rows: int(rows[0][0]))
 
 

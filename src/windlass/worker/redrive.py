@@ -1,7 +1,8 @@
 """The handler of redrives: slice by slice, each of them one transaction that moves the cursor.
 
 What is revived, how fast, and when it is over is decided in SQL (`tend_redrive`, `move_redrive`).  Here is
-only what SQL cannot know: whether a patched payload fits the handler of its kind.
+only what SQL cannot know: whether a patched payload fits the handler of its kind, and which concurrency key
+it has then.
 """
 
 import asyncio
@@ -49,10 +50,23 @@ def payload_fault(registry: Registry, kind: str, payload: str) -> str | None:
     if len(payload.encode()) > MAX_PAYLOAD_BYTES:
         return f"the payload would have more than {MAX_PAYLOAD_BYTES} bytes"
     try:
-        registry.get(kind).decode_payload(payload.encode())
+        patched_key(registry.get(kind), payload)
     except InvalidInput as error:
         return error.message
     return None
+
+
+def patched_key(definition: JobDefinition, payload: str) -> str | None:
+    """The concurrency key that a payload (JSON text) gives its job; InvalidInput if it fits no handler."""
+    args, kwargs = definition.decode_payload(payload.encode())
+    if definition.key is None:
+        return None
+    try:
+        return definition.encode_keyed(*args, **kwargs)[1]
+    except InvalidInput:
+        raise
+    except Exception as error:  # somebody's function, and a payload that it never saw before
+        raise InvalidInput(f"the key of {definition.kind!r} cannot be made: {error!r}") from error
 
 
 class _Run:
@@ -87,7 +101,16 @@ class _Run:
     async def _move(self, turn: RedriveTurn) -> None:
         refused = self._refusals(turn)
         jobs = [job for job in turn.jobs if job not in refused]
-        await self._runner.run(move_redrive(self._job.token, self._job.id, turn, jobs, refused))
+        keys, limit = self._keys(turn, jobs)
+        words = move_redrive(self._job.token, self._job.id, turn, jobs, refused, keys, limit)
+        await self._runner.run(words)
+
+    def _keys(self, turn: RedriveTurn, jobs: list[UUID]) -> tuple[list[str | None] | None, int | None]:
+        """What these jobs have as keys from now on; None where that stays as it is."""
+        if turn.kind is None or (definition := self._registry.get(turn.kind)).key is None:
+            return None, None
+        payloads = dict(zip(turn.jobs, turn.payloads, strict=True))
+        return [patched_key(definition, payloads[job]) for job in jobs], definition.concurrency_limit
 
     def _refusals(self, turn: RedriveTurn) -> dict[UUID, str]:
         if turn.kind is None:

@@ -10,7 +10,7 @@ begin
     raise exception 'there is no tenant %', p_tenant using errcode = 'WL001';
   elsif p_limit is null or p_limit not between 1 and 100000 then
     raise exception 'a page of a check has 1 to 100000 rows' using errcode = 'WL007';
-  elsif p_cursor !~ '^(c\.[0-9]{1,18}|[eu]\.([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})?)$' then
+  elsif p_cursor !~ '^(c\.[0-9]{1,18}|a\.([0-9]{1,18})?|[eu]\.([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})?)$' then
     raise exception 'the cursor is not one that this check gave' using errcode = 'WL007';
   elsif p_known !~ '^[0-9]{1,18}:([0-9a-f]{64})?$' then
     raise exception 'a known head is a place, a colon and 64 hexadecimal digits, as a check has shown it'

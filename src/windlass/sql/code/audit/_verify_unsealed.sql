@@ -26,7 +26,7 @@ begin
   ) as u
   left join windlass_data.event as e on e.tenant_id = p_tenant and e.id = u.event_id;
   return query select f.* from windlass._audit_finding(
-    v_page.size, case when v_page.size = p_limit then 'u.' || v_page.last end,
+    v_page.size, case when v_page.size = p_limit then 'u.' || v_page.last else 'a.' end,
     case when v_page.lost is not null then 'event_removed' end,
     case when v_page.lost is not null then 'an event was removed before it was sealed' end,
     v_page.lost, p_unsealed => v_page.size) as f;

@@ -1,9 +1,10 @@
 -- Check a page of a tenant's audit, or of the installation's (the nil id), and say what is wrong first: what (`fault`), in
 -- words (`message`), and where (event, place, time).  p_cursor, as the last page gave it, goes on; null is the end.
 --
--- Three walks, one after the other: along the chain, every seal against the one before it and against its event, and its
+-- Four walks, one after the other: along the chain, every seal against the one before it and against its event, and its
 -- end against the row kept apart (`sealed`, `head`); over the events, for those that nothing accounts for; over what is
--- not sealed yet (`unsealed`).  p_known is a head that was noted earlier: the chain must still lead through it.
+-- not sealed yet (`unsealed`); over the attempts, against the lists of them that were sealed.  p_known is a head that was
+-- noted earlier: the chain must still lead through it.
 -- definer: owner
 -- grant: operator, reader
 create function windlass.verify_audit(
@@ -28,6 +29,9 @@ begin
       return query select v.* from windlass._verify_chain(p_tenant, v_from::bigint, p_limit) as v;
     elsif v_walk = 'e' then
       return query select v.* from windlass._verify_events(p_tenant, v_from::uuid, p_limit) as v;
+    elsif v_walk = 'a' then
+      perform windlass._hold_days();
+      return query select v.* from windlass._verify_attempts(v_from::bigint, p_limit) as v;
     else
       return query select v.* from windlass._verify_unsealed(p_tenant, v_from::uuid, p_limit) as v;
     end if;

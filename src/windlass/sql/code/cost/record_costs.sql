@@ -2,7 +2,7 @@
 -- changed nothing, because its token no longer holds its job.
 --
 -- A cost stays, however its attempt ends.  A caller that got no answer may say the same again with the same p_ids: what
--- was written is found, and not written twice.
+-- was written is found, and not written twice, also when the attempt has ended meanwhile.
 -- Shares the lease, as finish_job does, so that it cannot expire meanwhile; other words about it need not wait.
 -- definer: engine
 -- grant: worker
@@ -17,13 +17,20 @@ set lock_timeout = '500ms'
 as $$
 declare
   v_open bigint[];
+  v_bound uuid := windlass_data.bound_tenant();
 begin
   perform windlass._check_costs(p_tokens, p_jobs, p_cents, p_whats, p_ids);
   perform from windlass_data.lease as l where l.id = any (p_tokens) order by l.id for key share;
   v_open := windlass._note_words(p_tokens, p_jobs, p_cents, p_whats, p_ids);
   return query
-  select s.job_id, case when s.place = any (v_open) then 'ok' else 'lease_lost' end
-  from unnest(p_jobs) with ordinality as s(job_id, place)
+  select s.job_id, case
+    when s.place = any (v_open) then 'ok'
+    when exists (
+      select from windlass_data.cost as c
+      where c.job_id = s.job_id and c.id = s.id and c.cents = s.cents and c.what = s.what
+        and (v_bound is null or c.tenant_id = v_bound)) then 'ok'
+    else 'lease_lost' end
+  from unnest(p_jobs, p_cents, p_whats, p_ids) with ordinality as s(job_id, cents, what, id, place)
   order by s.place;
 end
 $$;

@@ -44,7 +44,8 @@ begin
                   order by e.id limit 1), 'windlass')
                 when a.outcome = 'crashed' then 'windlass'
                 else a.node_id::text end,
-           null, 'job.' || n.state, n.id, coalesce(j.ended_reason, a.error ->> 'message'),
+           null, 'job.' || n.state, n.id,
+           coalesce(j.ended_reason, case a.outcome when 'skipped' then a.result ->> 'reason' else a.error ->> 'message' end),
            jsonb_strip_nulls(jsonb_build_object(
              'attempt', a.version, 'outcome', a.outcome, 'error', a.error ->> 'type',
              'cost_cents', windlass._cost_of(p_tenant, n.id, a.version, a.cost_cents)))

@@ -11,10 +11,7 @@ begin
          'its parts on the other nodes' || case when c.deadline_at is not null then ', or the time being up' else '' end,
          c.deadline_at, jsonb_build_object('parts', c.parts, 'needed', c.needed, 'done', p.done)
   from windlass_data.cluster_job as c
-  cross join lateral (
-    select count(*) filter (where p.state = 'succeeded') as done from windlass_data.cluster_part as p
-    where p.tenant_id = c.tenant_id and p.job_id = c.job_id
-  ) as p
+  cross join lateral windlass._count_parts(c.tenant_id, c.job_id) as p
   where c.tenant_id = p_job.tenant_id and c.job_id = p_job.id and c.settled_at is null;
 end
 $$;

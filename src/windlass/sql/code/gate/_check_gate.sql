@@ -12,7 +12,7 @@ begin
     raise exception 'the kind must have 1 to 200 letters, digits or _ . : / -' using errcode = 'WL007';
   elsif length(p_node) not between 1 and 200 then
     raise exception 'the node must be an id or a name of 1 to 200 characters' using errcode = 'WL007';
-  elsif not isfinite(p_expires_at) or p_expires_at <= windlass_data.clock() then
+  elsif not windlass._is_time(p_expires_at) or p_expires_at <= windlass_data.clock() then
     raise exception 'a gate must expire at a time to come, or not at all' using errcode = 'WL007';
   elsif p_tenant is not null and not exists (select from windlass_data.tenant as t where t.id = p_tenant) then
     raise exception 'there is no tenant %', p_tenant using errcode = 'WL001';

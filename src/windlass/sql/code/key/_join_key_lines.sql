@@ -1,4 +1,4 @@
--- Put these jobs, just written or just back in line, into the lines of their keys, and out of everybody's reach until it
+-- Put these jobs, just parked or just back in line, into the lines of their keys, and out of everybody's reach until it
 -- is their turn.  Jobs without a key are left alone.  Their places in line are taken in the order of the array.
 -- definer: none
 create function windlass._join_key_lines(p_tenant uuid, p_jobs uuid[]) returns void
@@ -8,7 +8,9 @@ as $$
 begin
   with keyed as materialized (
     select j.id, j.lane_id, j.seq, j.concurrency_key as key, j.concurrency_limit as allowed, l.kind, l.priority,
-           n.place, nextval('windlass_data.ready_seq') as turn
+           n.place, nextval('windlass_data.ready_seq') as turn, exists (
+             select from windlass_data.scheduled as s
+             where s.tenant_id = p_tenant and s.job_id = j.id and s.run_at = 'infinity') as parked
     from unnest(p_jobs) with ordinality as n(id, place)
     cross join lateral (select j.* from windlass_data.job as j where j.tenant_id = p_tenant and j.id = n.id offset 0) as j
     join windlass_data.lane as l on l.id = j.lane_id
@@ -24,13 +26,15 @@ begin
     update windlass_data.job as j set seq = null from due as d where j.tenant_id = p_tenant and j.id = d.job_id
   ), lined_up as (
     insert into windlass_data.key_line (tenant_id, job_id, kind, key, priority, place, allowed, held)
-    select p_tenant, k.id, k.kind, k.key, k.priority, case when d.job_id is not null then k.turn end, k.allowed, false
+    select p_tenant, k.id, k.kind, k.key, k.priority, case when k.parked or d.job_id is not null then k.turn end, k.allowed,
+           false
     from keyed as k
     left join due as d on d.job_id = k.id
     order by k.place
   )
   insert into windlass_data.key_check (tenant_id, kind, key)
-  select distinct p_tenant, k.kind, k.key from keyed as k join due as d on d.job_id = k.id;
+  select distinct p_tenant, k.kind, k.key from keyed as k left join due as d on d.job_id = k.id
+  where k.parked or d.job_id is not null;
 end
 $$;
 comment on function windlass._join_key_lines is 'Put jobs into the lines of their keys.';

@@ -14,6 +14,7 @@ language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_transaction xid8 := pg_current_xact_id();  -- before the clock: see seal_attempts
   v_now timestamptz;
   v_tenants uuid[];
   v_free uuid[];

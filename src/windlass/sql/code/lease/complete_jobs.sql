@@ -19,6 +19,7 @@ set enable_seqscan = off
 set lock_timeout = '500ms'
 as $$
 declare
+  v_transaction xid8 := pg_current_xact_id();  -- before the clock: see seal_attempts
   v_now timestamptz := windlass_data.clock();
   v_open bigint[];     -- the words that are said; null: all
   v_refused bigint[];

@@ -14,6 +14,8 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$
+declare
+  v_transaction xid8 := pg_current_xact_id();  -- before the clock: see seal_attempts
 begin
   perform windlass._check_words(array[p_token], array[p_job], array[p_result], array[p_cost]);
   if p_cost is not null then  -- undone with all else if the attempt turns out to be written already

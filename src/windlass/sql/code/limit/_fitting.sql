@@ -12,13 +12,14 @@ declare
   v_fits boolean[] := '{}';
   v_lane integer;
 begin
-  perform windlass._hold_depth(p_lanes);
+  v_limits := windlass._hold_depth(p_lanes);  -- one that is set from now on does not count
   select array_agg(m.id), array_agg(m.depth - windlass._depth_of(m.id, m.depth)) into v_limits, v_rooms
   from windlass_data.job_limit as m
-  where m.id in (select d.limit_id from windlass._depth_limits_of(p_lanes) as d);
+  where m.id = any (v_limits) and m.depth is not null;
   foreach v_lane in array p_lanes loop
     -- A job that one limit leaves out takes no room of another.
-    v_bounds := array(select array_position(v_limits, d.limit_id) from windlass._depth_limits_of(array[v_lane]) as d);
+    v_bounds := array(select array_position(v_limits, d.limit_id) from windlass._limits_of(array[v_lane], true) as d
+                      where d.limit_id = any (v_limits));
     v_fits := v_fits || not exists (select from unnest(v_bounds) as b where v_rooms[b] <= 0);
     if v_fits[cardinality(v_fits)] then
       for v_place in 1..cardinality(v_bounds) loop

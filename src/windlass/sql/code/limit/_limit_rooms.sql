@@ -37,17 +37,13 @@ begin
   cross join lateral (
     select coalesce(sum(o.open), 0)::integer as running
     from (
-      -- Of one tenant by its lanes; of all of them through all leases, of which there are as many as batches run.
-      select le.open from windlass_data.lane as la
-      cross join lateral (select le.open from windlass_data.lease as le where le.lane_id = la.id offset 0) as le
-      where m.concurrency is not null and la.tenant_id = m.tenant_id and not starts_with(la.queue, 'windlass.')
-        and (m.queue is null or la.queue = m.queue) and (m.kind is null or la.kind = m.kind)
+      select le.lane_id, le.open from windlass_data.lease as le where m.concurrency is not null and le.tenant_id = m.tenant_id
       union all
-      select le.open from windlass_data.lease as le
-      cross join lateral (select la.queue, la.kind from windlass_data.lane as la where la.id = le.lane_id offset 0) as la
-      where m.concurrency is not null and m.tenant_id is null and not starts_with(la.queue, 'windlass.')
-        and (m.queue is null or la.queue = m.queue) and (m.kind is null or la.kind = m.kind)
+      select le.lane_id, le.open from windlass_data.lease as le where m.concurrency is not null and m.tenant_id is null
     ) as o
+    cross join lateral (select la.queue, la.kind from windlass_data.lane as la where la.id = o.lane_id offset 0) as la
+    where not starts_with(la.queue, 'windlass.')
+      and (m.queue is null or la.queue = m.queue) and (m.kind is null or la.kind = m.kind)
   ) as r;
 end
 $$;

@@ -20,7 +20,8 @@ begin
   end if;
   perform pg_advisory_xact_lock(20054, 0);
   select m.* into v_old from windlass_data.job_limit as m
-  where (m.tenant_id, m.queue, m.kind) is not distinct from (p_tenant, p_queue, p_kind) for update;
+  where (m.tenant_id, m.queue, m.kind) is not distinct from (p_tenant, p_queue, p_kind)
+  for no key update;
   v_new := v_old;
   v_new.changed_at := windlass_data.clock();
   if p_what is null or 'concurrency' = any (p_what) then

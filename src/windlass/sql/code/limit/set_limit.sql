@@ -24,7 +24,8 @@ begin
   perform windlass._require_unbound();
   perform pg_advisory_xact_lock(20054, 0);  -- one change at a time
   select m.* into v_old from windlass_data.job_limit as m
-  where (m.tenant_id, m.queue, m.kind) is not distinct from (p_tenant, p_queue, p_kind) for update;
+  where (m.tenant_id, m.queue, m.kind) is not distinct from (p_tenant, p_queue, p_kind)
+  for no key update;  -- a claim that holds limit_use may look whether the limit is there
   v_new := v_old;
   v_new.tenant_id := p_tenant;
   v_new.queue := p_queue;

@@ -18,7 +18,9 @@ as $$
          (select count(*) from (
             select from windlass_data.scheduled as s
             where s.lane_id = l.id order by s.lane_id, s.job_id limit 10000) as s),
-         (select coalesce(sum(le.open), 0) from windlass_data.lease as le where le.lane_id = l.id)
+         (select coalesce(sum(le.open), 0) from windlass_data.lane as la
+          join windlass_data.lease as le on le.tenant_id = la.tenant_id and le.lane_id = la.id
+          where la.id = l.id)
   from unnest(p_lanes) as l(id)
 $$;
 comment on function windlass._load_of(integer[]) is 'How many jobs of these lanes wait, are put off and run.';

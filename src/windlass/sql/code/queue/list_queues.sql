@@ -1,7 +1,8 @@
 -- Queues by name with their load as _load_of counts it, since when their oldest ready job could have started, how many
 -- nodes wait for work, and whether a gate holds all of it; for all tenants or for one.
 --
--- Of a tenant only the queues that it has used are shown: a name alone could tell of another tenant's work.
+-- Of a tenant only the queues that it has used are shown: a name alone could tell of another tenant's work.  Who is bound to
+-- a tenant has the nodes counted that it runs itself.
 -- definer: engine
 -- grant: operator, reader
 create function windlass.list_queues(p_tenant uuid default null)
@@ -14,17 +15,17 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_only uuid := windlass._confine(p_tenant);
+  v_bound uuid := windlass_data.bound_tenant();
   v_now timestamptz := windlass_data.clock();
 begin
   return query
   select q.name, q.mode, coalesce(w.ready, 0)::bigint, coalesce(w.scheduled, 0)::bigint, coalesce(w.running, 0)::bigint,
          w.since, case when w.since is not null
                        then greatest(extract(epoch from v_now - w.since), 0) end::double precision,
-         (select count(*)::integer from windlass_data.waiting as n where n.queue = q.name),
-         exists (
-           select from windlass_data.gate as g
-           where (g.expires_at is null or g.expires_at > v_now) and g.kind is null and g.node is null
-             and (g.queue is null or g.queue = q.name) and (g.tenant_id is null or g.tenant_id = v_only)),
+         (select count(*)::integer from windlass_data.waiting as w
+          where w.queue = q.name and (v_bound is null or exists (
+            select from windlass_data.node as n where n.id = w.node_id and n.login = session_user))),
+         exists (select from windlass._gates_on(v_only, q.name, null, null, v_now)),
          q.created_at, q.ageing_seconds
   from (
     select n.name, coalesce(s.mode, 'fair') as mode, s.created_at, s.ageing_seconds

@@ -3,11 +3,14 @@
 -- Only the holder of the job's lease may (WL003), so a killed runner's successor goes on exactly behind the last slice that
 -- committed.  Said twice, the second time finds the cursor elsewhere and changes nothing.  What is to be revived is looked
 -- at again under the locks.  p_refused are jobs of the slice whose patched payload does not fit, p_faults says why.
+-- p_keys: where a patch may change the concurrency keys of p_jobs, what these are from now on; with a limit of their own or
+-- of p_key_limit.
 -- definer: engine
 -- grant: worker
 create function windlass.move_redrive(
   p_token uuid, p_job uuid, p_after uuid default null, p_upto uuid default null, p_jobs uuid[] default '{}',
-  p_refused uuid[] default '{}', p_faults text[] default '{}')
+  p_refused uuid[] default '{}', p_faults text[] default '{}', p_keys text[] default null,
+  p_key_limit integer default null)
 returns integer
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -23,6 +26,9 @@ begin
   if p_after is null or p_upto is null or p_upto <= p_after or cardinality(p_jobs) > 500
      or cardinality(p_refused) is distinct from cardinality(p_faults) then
     raise exception 'a slice is up to 500 jobs behind the cursor, and every refused one needs its reason' using errcode = 'WL007';
+  elsif cardinality(p_keys) <> cardinality(p_jobs) or (p_keys is not null and v_row.patch is null)
+     or exists (select from unnest(p_keys) as k where length(k) not between 1 and 500) or p_key_limit not between 1 and 1000 then
+    raise exception 'with a patch every job has a concurrency key of 1 to 500 characters or none' using errcode = 'WL007';
   end if;
   v_slice.jobs := array(
     select j from unnest(p_jobs) as j
@@ -43,6 +49,11 @@ begin
       from windlass_data.attempt as a
       where a.tenant_id = v_row.tenant_id and a.job_id = any (v_ids) and a.ends = 'dead';
     end if;
+    update windlass_data.job as j
+    set concurrency_key = k.key,
+        concurrency_limit = case when k.key is not null then coalesce(j.concurrency_limit, p_key_limit, 1) end
+    from unnest(case when p_keys is not null then p_jobs end, p_keys) as k(id, key)
+    where j.tenant_id = v_row.tenant_id and j.id = k.id and j.id = any (v_ids) and j.concurrency_key is distinct from k.key;
     perform windlass._revive_jobs(
       v_row.tenant_id, v_ids, v_row.max_attempts, v_row.reason, v_row.actor, v_row.patch, v_row.id);
     update windlass_data.redrive as r

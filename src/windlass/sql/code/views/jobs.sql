@@ -11,7 +11,8 @@ select j.id, j.tenant_id, l.queue, l.kind, p.state, l.priority, j.payload,
        coalesce(j.ended_at, case when p.state <> 'queued' and a.ends is not null then a.finished_at end) as finished_at,
        coalesce(a.version, 0) + case p.state when 'running' then 1 else 0 end as attempt, j.max_attempts,
        j.idempotency_key, coalesce(j.trace_id, replace(j.id::text, '-', '')) as trace_id, j.correlation_id,
-       j.ended_reason, j.concurrency_key, j.concurrency_limit
+       coalesce(j.ended_reason, case p.state when 'skipped' then a.result ->> 'reason' end) as ended_reason,
+       j.concurrency_key, j.concurrency_limit
 from windlass_data.job as j
 join windlass_data.lane as l on l.id = j.lane_id
 left join windlass_data.ready as r on r.lane_id = j.lane_id and r.seq = j.seq and r.job_id = j.id
