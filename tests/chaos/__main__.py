@@ -42,7 +42,9 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--workers", type=int, default=3)
     found.add_argument("--slots", type=int, default=8, help="jobs at a time in each worker (8)")
     found.add_argument("--gap", type=float, default=1.5, help="seconds between faults, on average (1.5)")
-    found.add_argument("--pg", type=int, metavar="MAJOR", help="the PostgreSQL version to break")
+    found.add_argument(
+        "--postgres", "--pg", type=int, metavar="MAJOR", dest="major", help="the PostgreSQL version to break"
+    )
     found.add_argument("--scale", type=float, default=1.0, help="figures: how much of the full count")
     return found
 
@@ -64,7 +66,7 @@ def make_plan(asked: argparse.Namespace) -> Plan:
         workers=asked.workers,
         concurrency=asked.slots,
         standby=asked.standby,
-        major=asked.pg,
+        major=asked.major,
         gap_seconds=asked.gap,
     )
 
@@ -83,6 +85,7 @@ def _run(asked: argparse.Namespace, directory: Path) -> int:
     plan, live = make_plan(asked), Live(asked.jobs)
     sys.stderr.write(f"seed {plan.seed}; the same again: ./run chaos --seed {plan.seed} {_told(asked)}\n")
     work = directory / "run"
+    shutil.rmtree(work, ignore_errors=True)  # of a run that was cut short
     result = run(plan, work, live)
     live.close()
     if result.kept:  # else somebody will want to read them
@@ -97,14 +100,14 @@ def _told(asked: argparse.Namespace) -> str:
     words += [f"--faults {asked.faults}"] if asked.faults is not None else []
     words += [f"--standby {asked.standby}"] if asked.standby != "none" else []
     words += [f"--lease {asked.lease:g}", f"--workers {asked.workers}", f"--slots {asked.slots}"]
-    return " ".join([*words, f"--gap {asked.gap:g}", *([f"--pg {asked.pg}"] if asked.pg else [])])
+    return " ".join([*words, f"--gap {asked.gap:g}", *([f"--postgres {asked.major}"] if asked.major else [])])
 
 
 def _figures(asked: argparse.Namespace, directory: Path) -> int:
     names = list(FIGURES) if asked.what == ["figures"] else asked.what
     if unknown := [name for name in names if name not in FIGURES]:
         raise SystemExit(f"no such figure: {', '.join(unknown)}; there are {', '.join(FIGURES)}")
-    seen = measure(names, directory, scale=asked.scale, major=asked.pg, say=sys.stderr.write)
+    seen = measure(names, directory, scale=asked.scale, major=asked.major, say=sys.stderr.write)
     write_table(seen, directory)
     sys.stdout.write(as_table(seen))
     return 0 if all(figure.met for figure in seen) else 1

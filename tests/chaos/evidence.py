@@ -17,7 +17,7 @@ __all__ = ["collect", "install", "is_quiet"]
 _INSTALL = """
 create schema evidence;
 create table evidence.lease (at timestamptz not null, what text not null, token uuid not null, tenant_id uuid,
-  node_id uuid, expires_at timestamptz, job_ids uuid[], versions integer[]);
+  node_id uuid, expires_at timestamptz, claimed_at timestamptz, job_ids uuid[], versions integer[]);
 create table evidence.ended (at timestamptz not null, tenant_id uuid, job_id uuid, version integer,
   token uuid, outcome text, ends text, finished_at timestamptz);
 
@@ -25,7 +25,8 @@ create function evidence.note_grant() returns trigger language plpgsql security 
 set search_path = pg_catalog, pg_temp as $$
 begin
   insert into evidence.lease
-  select clock_timestamp(), 'grant', n.id, n.tenant_id, n.node_id, n.expires_at, n.job_ids, n.versions
+  select clock_timestamp(), 'grant', n.id, n.tenant_id, n.node_id, n.expires_at, n.claimed_at,
+    n.job_ids, n.versions
   from fresh as n;
   return null;
 end $$;
@@ -57,7 +58,8 @@ create trigger evidence_end after insert on windlass_data.attempt
 
 _GRANTS = """
 select m.job_id, l.tenant_id, m.version, l.token, extract(epoch from l.at)::float8,
-       extract(epoch from greatest(l.expires_at, r.expires_at))::float8, l.node_id
+       extract(epoch from greatest(l.expires_at, r.expires_at))::float8, l.node_id,
+       extract(epoch from l.claimed_at)::float8
 from evidence.lease as l
 cross join lateral unnest(l.job_ids, l.versions) as m(job_id, version)
 left join (
@@ -89,6 +91,19 @@ left join windlass_data.ready as r on r.tenant_id = j.tenant_id and r.job_id = j
 left join windlass_data.scheduled as s on s.tenant_id = j.tenant_id and s.job_id = j.id
 """
 
+_COSTS = """
+select c.job_id, c.tenant_id, c.version, c.what, c.cents, extract(epoch from c.at)::float8
+from windlass_data.cost as c
+"""
+_SUMS = """
+select s.tenant_id, s.kind, sum(s.entries)::bigint, sum(s.cents)::bigint
+from (
+  select d.tenant_id, d.kind, d.entries, d.cents from windlass_data.cost_day as d
+  union all
+  select n.tenant_id, n.kind, n.entries, n.cents from windlass_data.cost_delta as n
+) as s group by 1, 2
+"""
+
 _BUSY = """
 select exists (select from windlass_data.ready) or exists (select from windlass_data.scheduled)
     or exists (select from windlass_data.lease)
@@ -106,9 +121,12 @@ def collect(server: Postgres, directory: Path) -> History:
     return History(
         calls=list(read(directory / "calls")),
         ledger=list(read(directory / "ledger")),
-        grants=list(_records(server, _GRANTS, "job tenant version token at expires_at node")),
+        grants=list(_records(server, _GRANTS, "job tenant version token at expires_at node claimed_at")),
         ends=list(_records(server, _ENDS, "job tenant version token at outcome ends finished_at")),
         rows=list(_records(server, _ROWS, "job tenant state")),
+        limits=list(read(directory / "limits")),
+        costs=list(_records(server, _COSTS, "job tenant version entry cents at")),
+        sums=list(_records(server, _SUMS, "tenant kind entries cents")),
     )
 
 

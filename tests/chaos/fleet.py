@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import secrets
+import select
 import signal
 import subprocess
 import sys
@@ -82,11 +83,21 @@ class WorkerProcess:
                 text=True,
             )
         self.pid = self._process.pid
+        self._ready = False
 
     def ready(self) -> "WorkerProcess":
         assert self._process.stdout is not None
-        assert self._process.stdout.readline() == "ready\n", "the worker did not start"
+        self._ready = self._ready or self._process.stdout.readline() == "ready\n"
+        assert self._ready, "the worker did not start"
         return self
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it has begun to claim; without waiting for that."""
+        stdout = self._process.stdout
+        if not self._ready and stdout is not None and select.select([stdout], [], [], 0)[0]:
+            self._ready = stdout.readline() == "ready\n"
+        return self._ready
 
     def send(self, number: signal.Signals) -> None:
         self._process.send_signal(number)

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from tests.chaos.limits import impose
 from tests.chaos.site import Site
 from windlass import NewJob, RetryPolicy, Unavailable, WindlassError
 from windlass.model import uuid7
@@ -21,6 +22,10 @@ RETRY_WAIT = 0.3
 SNOOZE_WAIT = 0.2
 _RETRY = RetryPolicy(base_seconds=RETRY_WAIT, factor=1.0, jitter="none", max_attempts=ATTEMPTS)
 _BATCH = 40
+_SHARES = (10, 10, 10, 2, 1)
+"""How much each tenant asks for; the last two stand under limits."""
+_KEYS = 30
+"""So many lines of jobs that take turns has each tenant."""
 
 Facts = dict[str, Any]
 
@@ -58,8 +63,22 @@ def _parent(source: random.Random) -> tuple[Facts, Facts]:
     return {"kind": "parent", "payload": {}}, {}
 
 
+def _costly(source: random.Random) -> tuple[Facts, Facts]:
+    entries = source.choice((1, 1, 2))
+    return {"kind": source.choice(("purchase", "purchase_in_thread")), "payload": {"entries": entries}}, {}
+
+
+def _keyed(source: random.Random) -> tuple[Facts, Facts]:
+    """One at a time, in order, whatever becomes of them; some fail first, some snooze, few die."""
+    asked, facts = source.choices((_plain, _slow, _failing, _snoozing, _hopeless), (60, 20, 10, 8, 2))[0](
+        source
+    )
+    key = f"line {source.randrange(_KEYS)}"
+    return {**asked, "kind": "turn", "concurrency_key": key}, {**facts, "key": key}
+
+
 _SORTS: dict[Callable[[random.Random], tuple[Facts, Facts]], int] = {
-    _plain: 78,
+    _plain: 68,
     _slow: 6,
     _threaded: 5,
     _failing: 3,
@@ -67,6 +86,8 @@ _SORTS: dict[Callable[[random.Random], tuple[Facts, Facts]], int] = {
     _snoozing: 2,
     _later: 3,
     _parent: 2,
+    _costly: 5,
+    _keyed: 5,
 }
 
 
@@ -90,6 +111,7 @@ class Load:
         ]
 
     def start(self) -> None:
+        impose(self._site)
         self._since = time.monotonic()
         for thread in self._threads:
             thread.start()
@@ -120,7 +142,7 @@ class Load:
         return count
 
     def _enqueue(self, source: random.Random, count: int) -> None:
-        tenant = source.choice(self._site.tenants)
+        (tenant,) = source.choices(self._site.tenants, _SHARES)
         made = [self._make(source, tenant) for _ in range(count)]
         jobs, told = [job for job, _ in made], [facts for _, facts in made]
         for _ in range(2 if source.random() < 0.05 else 1):  # said twice, the second time adds nothing
@@ -136,8 +158,8 @@ class Load:
         (sort,) = source.choices(list(_SORTS), list(_SORTS.values()))
         asked, facts = sort(source)
         job = NewJob(**{"id": uuid7(), "max_attempts": ATTEMPTS, "retry": _RETRY, **asked})
-        told = {"job": job.id, "tenant": tenant, "max_attempts": ATTEMPTS, "retry_wait": RETRY_WAIT, **facts}
-        return job, told
+        told = {"job": job.id, "tenant": tenant, "kind": job.kind, "max_attempts": ATTEMPTS}
+        return job, {**told, "retry_wait": RETRY_WAIT, **facts}
 
     def _cancel(self, job: UUID, tenant: UUID) -> None:
         with contextlib.suppress(WindlassError), self._site.recorder.call("cancel", [{"job": job}]):

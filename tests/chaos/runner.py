@@ -21,8 +21,11 @@ __all__ = ["Plan", "Result", "Status", "run", "schedule"]
 TICK = 0.1
 STRANDED_AFTER = 30.0
 """Seconds without any progress, with everything healed, after which what is left counts as stranded."""
+STARTING = 120.0
+"""Seconds in which workers may still be starting, where many share a machine: nobody is to blame for that."""
 AT_ONCE = 3
-EXCLUSIVE = frozenset({"crash", "restart", "failover"})
+EXCLUSIVE = frozenset({"crash", "restart", "failover", "disk"})
+"""Never two of these at once: a server that crashed on a full disk cannot start until there is room."""
 
 
 @dataclass(frozen=True)
@@ -188,11 +191,15 @@ class Run:
         progress, at = -1, time.monotonic()
         while not self._is_quiet() and time.monotonic() < at + STRANDED_AFTER:
             self._site.replenish()
-            if self._tally.look() != progress:
+            if self._tally.look() != progress or self._is_starting(began):
                 progress, at = self._tally.ended, time.monotonic()
             self._tell("healed")
             time.sleep(TICK)
         self.phases["healed"] = time.monotonic() - began
+
+    def _is_starting(self, began: float) -> bool:
+        late = time.monotonic() > began + STARTING
+        return not late and not all(slot.worker.is_ready for slot in self._site.slots)
 
     def _is_quiet(self) -> bool:
         return evidence.is_quiet(self._site.primary)

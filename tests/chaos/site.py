@@ -122,7 +122,7 @@ class Site:
         self.recorder = Recorder(self.directory / "calls", "producer")
         self.client = self.make_client()
         self._open.callback(self.client.close)
-        for number in range(1, 4):
+        for number in range(1, 6):
             tenant = self.client.create_tenant(f"tenant-{number}", name=f"Tenant {number}")
             self.tenants.append(tenant)
 

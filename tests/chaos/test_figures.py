@@ -7,7 +7,7 @@ import pytest
 from tests.chaos.figures import FIGURES
 from tests.chaos.figures.table import Figure, Setting, as_table
 
-SCALES = {"stale": 0.08, "death": 0.01, "stop": 0.02, "deadlocks": 0.012}
+SCALES = {"stale": 0.08, "death": 0.01, "stop": 0.02, "deadlocks": 0.012, "keys": 0.01}
 
 
 @pytest.mark.parametrize("name", SCALES)

@@ -107,3 +107,9 @@ def test_a_moved_clock_is_moved_for_the_process_alone(tmp_path: Path) -> None:
     )
     assert 3500 < moved[0] - own[0] < 3700
     assert abs(moved[1] - own[1]) < 60
+    text = "import time; a, m = time.time(), time.monotonic(); time.sleep(0.2)\n"
+    text += "print((time.time() - a) / (time.monotonic() - m))"
+    fast = {"LD_PRELOAD": str(library), "WINDLASS_TEST_DRIFT": "0.5"}
+    assert float(subprocess.check_output([sys.executable, "-c", text], env=fast)) == pytest.approx(
+        1.5, abs=0.1
+    )

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.chaos.faults import FAULTS
+from tests.chaos.postgres import find_provider
 from tests.chaos.report import as_text
 from tests.chaos.runner import Plan, run, schedule
 
@@ -29,6 +30,20 @@ def test_no_rule_is_broken(name: str, tmp_path: Path) -> None:
     assert result.counts["jobs there at last"] >= plan.jobs - result.counts["jobs of unknown answer"]
     assert set(result.started) | set(result.absent) == set(plan.faults), as_text(result)
     assert result.counts["handlers started"] >= plan.jobs / 2
+
+
+@pytest.mark.every_version
+@pytest.mark.timeout(300)
+def test_no_rule_is_broken_on_this_version(pg_version: int, tmp_path: Path) -> None:
+    """The default version has its longer runs above: this is for the others."""
+    if pg_version == find_provider().major:
+        return
+    result = run(
+        Plan(300, 3.0, 15, ("kill", "sessions", "crash"), workers=2, major=pg_version, **FAST), tmp_path
+    )
+    assert result.version.startswith(str(pg_version))
+    assert result.kept, as_text(result)
+    assert set(result.started) == {"kill", "sessions", "crash"}
 
 
 def test_a_seed_gives_the_same_faults_again() -> None:

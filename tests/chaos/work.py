@@ -10,11 +10,15 @@ import resource
 import signal
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 from tests.chaos.records import Recorder, append_synced
 from windlass import JobContext, NewJob, Snooze, Windlass
+from windlass.errors import LeaseLost
 from windlass.node import Node, run_node
 from windlass.settings import Settings
 from windlass.telemetry import configure_logging
@@ -22,7 +26,7 @@ from windlass.telemetry import configure_logging
 app = Windlass()
 
 
-def note(ctx: JobContext, what: str, how: str = "ok") -> None:
+def note(ctx: JobContext, what: str, how: str = "ok", **facts: Any) -> None:
     append_synced(
         os.environ["WINDLASS_TEST_LEDGER"],
         what=what,
@@ -34,6 +38,7 @@ def note(ctx: JobContext, what: str, how: str = "ok") -> None:
         token=ctx.token,
         node=ctx.worker_id,
         pid=os.getpid(),
+        **facts,
     )
 
 
@@ -64,6 +69,12 @@ async def chore(ctx: JobContext, seconds: float = 0.0, fails: int = 0, snoozes: 
 
 
 @app.job
+async def turn(ctx: JobContext, seconds: float = 0.0, fails: int = 0, snoozes: int = 0) -> int | Snooze:
+    """The same for jobs with a key."""
+    return await chore(ctx, seconds, fails, snoozes)
+
+
+@app.job
 def errand(ctx: JobContext, seconds: float = 0.0, fails: int = 0) -> int:
     """The same in a thread."""
     begin(ctx, fails)
@@ -77,9 +88,42 @@ async def parent(ctx: JobContext) -> int:
     """Enqueues a job of its own, under an id that a second attempt would choose again."""
     note(ctx, "start")
     child = UUID(int=ctx.job.id.int ^ 1)
-    told = {"job": child, "tenant": ctx.tenant_id, "max_attempts": 25}
+    told = {"job": child, "tenant": ctx.tenant_id, "kind": "chore", "max_attempts": 25}
     with Recorder(Path(os.environ["WINDLASS_TEST_CALLS"])).call("enqueue", [told]):
         await app.client.enqueue(NewJob(kind="chore", payload={}, id=child, max_attempts=25))
+    note(ctx, "end")
+    return ctx.attempt
+
+
+@contextmanager
+def spending(ctx: JobContext, number: int) -> Iterator[tuple[int, str]]:
+    """What to say of a cost, under a name that is found again; noted before it is said, and as answered."""
+    cents, entry = 7 + number, f"{ctx.job.id} {ctx.version} {number}"
+    note(ctx, "cost", "said", entry=entry, cents=cents)
+    try:
+        yield cents, entry
+    except LeaseLost:
+        note(ctx, "cost", "refused", entry=entry, cents=cents)
+        raise
+    note(ctx, "cost", "ok", entry=entry, cents=cents)
+
+
+@app.job
+async def purchase(ctx: JobContext, entries: int) -> int:
+    note(ctx, "start")
+    for number in range(entries):
+        with spending(ctx, number) as (cents, what):
+            await ctx.cost(cents, what)
+    note(ctx, "end")
+    return ctx.attempt
+
+
+@app.job
+def purchase_in_thread(ctx: JobContext, entries: int) -> int:
+    note(ctx, "start")
+    for number in range(entries):
+        with spending(ctx, number) as (cents, what):
+            ctx.cost(cents, what)
     note(ctx, "end")
     return ctx.attempt
 

@@ -2,10 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 from uuid import UUID
 
-from tests.interleavings.meeting import JOB, NAMES, name
+from psycopg import Connection
+
+from tests.interleavings.meeting import JOB, NAMES, name, unguarded
 from tests.sql.steps import DEFAULT_TENANT, Session
 from tests.support import Database
 
@@ -23,12 +26,6 @@ _TABLES = (
     *("seal", "unsealed", "cluster_job", "cluster_part", "node", "leader"),
 )
 _NOBODY_LEADS = "update windlass_data.leader set node_id = null, term = 0, expires_at = 'epoch'"
-
-
-def _unguarded(*statements: str) -> bytes:
-    """The audit refuses to be emptied, so its triggers are off meanwhile."""
-    off, on = "set session_replication_role = replica", "reset session_replication_role"
-    return "; ".join((off, *statements, on)).encode()
 
 
 # A request behind a job that has ended is left out: a success never waits for a cancel.
@@ -77,23 +74,26 @@ class ClusterMeeting:
 
     def arrange(self, situation: str, *, alone: bool = False) -> None:
         """From nothing the first time; afterwards from the rows that were kept then."""
-        superuser = self.db.connection("superuser")
         gone = [f"delete from windlass_data.{table}" for table in _TABLES]
         shelf = f"kept_{list(SITUATIONS).index(situation)}"
         if situation in self._kept:
             back = [f"insert into windlass_data.{t} select * from {shelf}.{t}" for t in _TABLES]
-            superuser.execute(_unguarded(*gone, *back))
+            self._broom.execute("; ".join((*gone, *back)).encode())
         else:
-            superuser.execute(_unguarded(*gone[:-1], _NOBODY_LEADS))
+            self._broom.execute("; ".join((*gone[:-1], _NOBODY_LEADS)).encode())
             self.tokens = {}
             for node in ("a", "b", "c"):
                 self.start(node)
                 self.tend(node)
             SITUATIONS[situation](self)
             copies = [f"create table {shelf}.{t} as select * from windlass_data.{t}" for t in _TABLES]
-            superuser.execute(_unguarded(f"create schema {shelf}", *copies))
+            self._broom.execute("; ".join((f"create schema {shelf}", *copies)).encode())
             self._kept[situation] = dict(self.tokens)
         self.tokens = dict(self._kept[situation])
+
+    @cached_property
+    def _broom(self) -> Connection[Any]:
+        return unguarded(self.db)
 
     def start(self, node: str, session: Session | None = None) -> None:
         given = (IDS[node], node[:1], [KIND])

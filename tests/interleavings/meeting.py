@@ -2,8 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 from uuid import UUID
+
+from psycopg import Connection
 
 from tests.sql.steps import DEFAULT_TENANT, Session, Word
 from tests.sql.whole import lapse
@@ -57,13 +60,16 @@ class Meeting:
     def arrange(self, situation: str, *, alone: bool = False) -> None:
         """From nothing.  A job that runs shares its lease with another one, unless it is to be alone."""
         self.alone = alone
-        superuser = self.db.connection("superuser")
-        gone = ";".join(f"delete from windlass_data.{table}" for table in (*_TABLES, *_AUDIT))
-        # The audit refuses to be emptied: its triggers are off meanwhile.
-        superuser.execute(
-            f"set session_replication_role = replica; {gone}; reset session_replication_role".encode()
-        )
+        self._broom.execute("select pg_temp.sweep()")
         SITUATIONS[situation](self)
+
+    @cached_property
+    def _broom(self) -> Connection[Any]:
+        gone = "; ".join(f"delete from windlass_data.{table}" for table in (*_TABLES, *_AUDIT))
+        conn = unguarded(self.db)
+        sweep = f"create function pg_temp.sweep() returns void language plpgsql as $$ begin {gone}; end $$"
+        conn.execute(sweep.encode())
+        return conn
 
     def enqueue(self, **fields: Any) -> None:
         self.jobs.enqueue(id=JOB, key="k", scope="active", **{"max_attempts": 3, **fields})
@@ -77,6 +83,13 @@ class Meeting:
         rows = self.db.connection("superuser").execute(_FACTS, {"tenant": DEFAULT_TENANT}).fetchall()
         facts = sorted(name(row.fact) for row in rows)
         return frozenset(f"{fact} ({facts[:place].count(fact) + 1})" for place, fact in enumerate(facts))
+
+
+def unguarded(db: Database) -> Connection[Any]:
+    """A session without triggers: the audit refuses to be emptied.  One of its own, as all its plans go."""
+    conn = db.connect("superuser")
+    conn.execute("set session_replication_role = replica")
+    return conn
 
 
 def name(text: Any) -> str:

@@ -17,7 +17,7 @@ from tests.sql.two import ENDINGS
 from tests.sql.whole import assert_whole, nothing_changed
 from tests.support import Database
 
-pytestmark = [pytest.mark.every_version, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.outer_versions, pytest.mark.timeout(300)]
 
 PAIRS = [(situation, first) for situation, verbs in MEET.items() for first in verbs]
 

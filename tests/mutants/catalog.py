@@ -2,6 +2,8 @@
 
 from tests.mutants.catalog_cluster import CLUSTER
 from tests.mutants.catalog_costs import COSTS
+from tests.mutants.catalog_days import DAYS
+from tests.mutants.catalog_nodes import NODES
 from tests.mutants.catalog_python import PYTHON
 from tests.mutants.catalog_tenants import TENANTS
 from tests.mutants.mutant import Mutant
@@ -223,11 +225,11 @@ _LIFE = (
     Mutant(
         "payload-limit",
         "a payload has a largest size",
-        f"{JOB}/_check_new_jobs.sql",
-        "where n.payload is null or pg_column_size(n.payload) > 1048576",
-        "where n.payload is null",
+        f"{JOB}/_is_bad.sql",
+        "p_job.payload is null or pg_column_size(p_job.payload) > 1048576",
+        "p_job.payload is null",
         ("tests/sql/test_enqueue_job.py",),
     ),
 )
 
-MUTANTS = (*_TOKENS, *_TIME, *_LIFE, *TENANTS, *CLUSTER, *COSTS, *PYTHON)
+MUTANTS = (*_TOKENS, *_TIME, *_LIFE, *DAYS, *TENANTS, *CLUSTER, *NODES, *COSTS, *PYTHON)

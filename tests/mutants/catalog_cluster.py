@@ -155,7 +155,7 @@ _QUORUM = (
     Mutant(
         "failed-parts",
         "a failed part counts toward no quorum",
-        f"{CLUSTER_SQL}/_settle_cluster_job.sql",
+        f"{CLUSTER_SQL}/_count_parts.sql",
         "count(*) filter (where p.state in ('succeeded', 'skipped'))",
         "count(*) filter (where p.state in ('succeeded', 'skipped', 'failed'))",
         (f"{PARTS}::test_a_quorum_that_can_no_longer_come_about_is_not_waited_for",),

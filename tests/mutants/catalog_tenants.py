@@ -40,7 +40,7 @@ TENANTS = (
     Mutant(
         "tenant-policy",
         "row-level security lets one tenant through",
-        "sql/migrations/0001_job_lifecycle.sql",
+        "sql/migrations/0002_tenants.sql",
         "on windlass_data.%I using (tenant_id = (select windlass_data.current_tenant())) '",
         "on windlass_data.%I using (true) '",
         ("tests/sql/test_role_rights.py",),
@@ -48,7 +48,7 @@ TENANTS = (
     Mutant(
         "forced-row-security",
         "row-level security holds the owner too",
-        "sql/migrations/0001_job_lifecycle.sql",
+        "sql/migrations/0002_tenants.sql",
         "execute format('alter table windlass_data.%I force row level security', v_table);",
         "",
         ("tests/schema/test_catalog.py", "tests/sql/test_role_rights.py"),

@@ -1,7 +1,7 @@
 """Every fault that the harness knows, by name."""
 
 from tests.chaos.faults.base import Fault
-from tests.chaos.faults.clocks import ClockAhead, ClockBehind
+from tests.chaos.faults.clocks import ClockAhead, ClockBehind, ClockDrift
 from tests.chaos.faults.disk import DiskFull
 from tests.chaos.faults.handlers import Exit, OutOfMemory, Seize
 from tests.chaos.faults.namespace import Namespace
@@ -20,7 +20,7 @@ FAULTS: dict[str, type[Fault]] = {
         *(Sessions, Limit),
         *(Crash, Restart, Failover),
         *(Cut, Delay, HalfOpen, Refuse, Namespace),
-        *(ClockAhead, ClockBehind, Pooler, DiskFull),
+        *(ClockAhead, ClockBehind, ClockDrift, Pooler, DiskFull),
         *(Exit, OutOfMemory, Seize),
     )
 }

@@ -1,5 +1,6 @@
 """What every fault is: it can be started, healed and described."""
 
+from abc import ABC, abstractmethod
 from typing import ClassVar
 
 from tests.chaos.fleet import WorkerProcess
@@ -8,7 +9,7 @@ from tests.chaos.site import Site
 __all__ = ["Fault"]
 
 
-class Fault:
+class Fault(ABC):
     """One way in which the world goes wrong, over and over; what has ended is as it was."""
 
     name: ClassVar[str]
@@ -24,19 +25,23 @@ class Fault:
 
     def prepare(self) -> None:
         """Before the first job."""
+        return
 
+    @abstractmethod
     def start(self) -> None:
-        raise NotImplementedError
+        """Let it happen; it goes on, or is over at once."""
 
     def heal(self) -> None:
         """Also where it did not start, or was healed before."""
+        return
 
+    @abstractmethod
     def describe(self) -> str:
         """What it did last, in a few words."""
-        raise NotImplementedError
 
     def close(self) -> None:
         """After the run: leave nothing behind on the machine."""
+        return
 
     def pick(self) -> WorkerProcess:
         """One of the workers that run."""

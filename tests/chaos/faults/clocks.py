@@ -1,4 +1,4 @@
-"""Workers whose clock is an hour off."""
+"""Workers whose clock is an hour off, or runs too fast."""
 
 import shutil
 import subprocess
@@ -8,7 +8,7 @@ from typing import ClassVar
 from tests.chaos.faults.base import Fault
 from tests.chaos.site import Slot
 
-__all__ = ["ClockAhead", "ClockBehind"]
+__all__ = ["ClockAhead", "ClockBehind", "ClockDrift"]
 
 # Stands before the C library's own functions; only the calendar clock is moved, as on a machine set wrongly.
 _SHIM = r"""
@@ -18,11 +18,20 @@ _SHIM = r"""
 #include <sys/time.h>
 #include <time.h>
 static long shift(void) { const char *s = getenv("WINDLASS_TEST_CLOCK"); return s ? atol(s) : 0; }
+static double drift(void) { const char *s = getenv("WINDLASS_TEST_DRIFT"); return s ? atof(s) : 0; }
+static void skew(struct timespec *t) {
+  static double first;
+  double now = t->tv_sec + t->tv_nsec / 1e9;
+  if (!first) first = now;
+  now += shift() + (now - first) * drift();
+  t->tv_sec = (time_t) now;
+  t->tv_nsec = (long) ((now - (double) t->tv_sec) * 1e9);
+}
 int clock_gettime(clockid_t id, struct timespec *t) {
   static int (*real)(clockid_t, struct timespec *);
   if (!real) real = (int (*)(clockid_t, struct timespec *)) dlsym(RTLD_NEXT, "clock_gettime");
   int result = real(id, t);
-  if (result == 0 && (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE)) t->tv_sec += shift();
+  if (result == 0 && (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE)) skew(t);
   return result;
 }
 int gettimeofday(struct timeval *t, void *zone) {
@@ -45,7 +54,9 @@ time_t time(time_t *out) {
 class Clock(Fault):
     """One more worker, whose process sees another time of day than the database."""
 
-    seconds: ClassVar[int]
+    seconds: ClassVar[int] = 0
+    drift: ClassVar[float] = 0.0
+    """How much too fast it runs: 0.02 is 72 seconds an hour."""
     leases = 4.0
     _slot: Slot | None = None
     _library: Path | None = None
@@ -57,7 +68,11 @@ class Clock(Fault):
         self._library = build_shim(self.site.short)
 
     def start(self) -> None:
-        environment = {"LD_PRELOAD": str(self._library), "WINDLASS_TEST_CLOCK": str(self.seconds)}
+        environment = {
+            "LD_PRELOAD": str(self._library),
+            "WINDLASS_TEST_CLOCK": str(self.seconds),
+            "WINDLASS_TEST_DRIFT": str(self.drift),
+        }
         self._slot = self.site.open_slot(self.name, environment=environment)
 
     def heal(self) -> None:
@@ -66,7 +81,7 @@ class Clock(Fault):
             self._slot = None
 
     def describe(self) -> str:
-        return f"a worker whose clock is off by {self.seconds:+d} s"
+        return f"a worker whose clock is off by {self.seconds:+d} s and runs {self.drift:.0%} too fast"
 
 
 def build_shim(directory: Path) -> Path:
@@ -86,3 +101,8 @@ class ClockAhead(Clock):
 class ClockBehind(Clock):
     name = "clock-behind"
     seconds = -3600
+
+
+class ClockDrift(Clock):
+    name = "clock-drift"
+    drift = 0.02

@@ -38,7 +38,7 @@ class Harmful(Fault):
 
     def start(self) -> None:
         job, tenant = uuid7(), self.site.random.choice(self.site.tenants)
-        told = {"job": job, "tenant": tenant, "max_attempts": ATTEMPTS}
+        told = {"job": job, "tenant": tenant, "kind": self.kind, "max_attempts": ATTEMPTS}
         with contextlib.suppress(Unavailable), self.site.recorder.call("enqueue", [told]):
             new = NewJob(kind=self.kind, payload=self.payload(), id=job, max_attempts=ATTEMPTS, priority=100)
             (self._client or self.site.client).enqueue(new, tenant=tenant)

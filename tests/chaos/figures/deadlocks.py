@@ -1,18 +1,17 @@
 """Sixteen sessions that use every verb at once, on few jobs."""
 
-import json
-import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
-from uuid import UUID, uuid4
 
 import psycopg
 from psycopg.rows import namedtuple_row
 
+from tests.chaos.figures.mixer import PAST_DAYS, Mixer, World
 from tests.chaos.figures.table import Figure, Setting
+from tests.chaos.figures.verbs import BOUND_ROLE, VERBS, WEIGHTS
+from tests.chaos.postgres import Postgres
 from tests.chaos.site import Site
 
 __all__ = ["deadlocks"]
@@ -20,143 +19,94 @@ __all__ = ["deadlocks"]
 SESSIONS = 16
 # The log tells in full who waited for whom.
 SETTINGS = {"log_error_verbosity": "default", "log_min_error_statement": "error"}
-BATCH = 50
-# What a caller is told to say again, and what a word about another's job is answered with.
-EXPECTED = frozenset({"55P03", "WL001", "WL002", "WL003", "WL004", "WL006"})
+# What a caller is told to say again, and what is answered to a word about somebody else's job.
+EXPECTED = frozenset({"55P03", "WL001", "WL002", "WL003", "WL004", "WL006", "WL008"})
+ENOUGH = 10_000
+"""Statements after which every verb should have done its work at least once."""
+
+_DAYS = """
+select count(*) filter (where c.relname < to_char(now(), '"job_"YYYYMMDD')),
+       count(*) filter (where c.relname > to_char(now() + interval '3 days', '"job_"YYYYMMDD'))
+from pg_class as c where c.relkind = 'r' and c.relname ~ '^job_[0-9]{8}$'
+"""
+
+Tally = Counter[tuple[str, str]]
+"""How often a verb was answered so: `ok`, or the code of the error."""
 
 
 class Session:
-    """One caller: it knows some jobs and some tokens, its own and others', and mixes them."""
+    """One caller on one connection."""
 
-    def __init__(self, site: Site, seed: int, shared: list[Any], tally: "Counter[str]") -> None:
-        self._site = site
-        self._random = random.Random(seed)
-        self._shared = shared
+    def __init__(self, server: Postgres, mixer: Mixer, tally: Tally) -> None:
+        self._server = server
+        self._mixer = mixer
         self._tally = tally
-        self._node = uuid4()
-        self._verbs: list[Callable[[], tuple[str, list[Any]]]] = [
-            *[self._claim] * 4,
-            *[self._complete] * 3,
-            *[self._enqueue] * 3,
-            *(self._fail, self._snooze, self._release, self._renew, self._expire),
-            *(self._cancel, self._reschedule, self._redrive, self._finish, self._maintain),
-        ]
 
     def work(self, until: float) -> None:
-        with self._site.primary.connect("windlass_app", row_factory=namedtuple_row) as connection:
+        names, weights = list(WEIGHTS), list(WEIGHTS.values())
+        with self._server.connect("windlass_app", row_factory=namedtuple_row) as connection:
             while time.monotonic() < until:
-                self._step(connection)
+                (name,) = self._mixer.random.choices(names, weights)
+                self._say(connection, name)
 
-    def _step(self, connection: psycopg.Connection[Any]) -> None:
-        verb = self._random.choice(self._verbs)
-        text, values = verb()
+    def _say(self, connection: psycopg.Connection[Any], name: str) -> None:
+        text, said = VERBS[name](self._mixer)
         try:
-            rows = connection.execute(text.encode(), values).fetchall()
+            rows = connection.execute(text.encode(), said).fetchall()
         except psycopg.Error as error:
-            self._tally[str(error.sqlstate)] += 1
+            self._tally[name, str(error.sqlstate)] += 1
         else:
-            self._tally["statements"] += 1
-            if verb == self._claim:
-                self._shared += [(row.tenant_id, row.job_id, row.token) for row in rows]
-                del self._shared[:-2_000]
-
-    def _some(self) -> tuple[list[UUID], list[UUID], list[UUID]]:
-        known = self._shared[-400:]
-        chosen = self._random.sample(known, min(len(known), self._random.randint(1, BATCH)))
-        tenants, jobs, tokens = zip(*chosen, strict=True) if chosen else ((), (), ())
-        return list(tenants), list(jobs), list(tokens)
-
-    def _one(self) -> tuple[UUID, UUID, UUID]:
-        known = self._shared[-400:]
-        return self._random.choice(known) if known else (self._site.tenants[0], uuid4(), uuid4())
-
-    def _enqueue(self) -> tuple[str, list[Any]]:
-        jobs = [self._new_job() for _ in range(self._random.randint(1, BATCH))]
-        tenant = self._random.choice(self._site.tenants)
-        return "select job_id from windlass.enqueue_jobs(%s, %s)", [tenant, json.dumps(jobs)]
-
-    def _new_job(self) -> dict[str, Any]:
-        if self._random.random() < 0.5:
-            return {"kind": "k1", "payload": {}, "max_attempts": 3}
-        key = str(self._random.randint(1, 300))
-        return {"kind": f"k{self._random.randint(1, 3)}", "payload": {}, "key": key, "scope": "active"}
-
-    def _claim(self) -> tuple[str, list[Any]]:
-        lease = self._random.choice((0.1, 0.5, 5.0))
-        text = "select * from windlass.claim_jobs(%s, array['default'], null, %s, %s)"
-        return text, [self._node, self._random.randint(1, BATCH), lease]
-
-    def _complete(self) -> tuple[str, list[Any]]:
-        _, jobs, tokens = self._some()
-        return "select code from windlass.complete_jobs(%s::uuid[], %s::uuid[])", [tokens, jobs]
-
-    def _fail(self) -> tuple[str, list[Any]]:
-        _, jobs, tokens = self._some()
-        delays = [self._random.choice((0.0, 0.1)) for _ in jobs]
-        text = "select code from windlass.fail_jobs(%s::uuid[], %s::uuid[], null, null, %s::float8[])"
-        return text, [tokens, jobs, delays]
-
-    def _snooze(self) -> tuple[str, list[Any]]:
-        _, jobs, tokens = self._some()
-        text = "select code from windlass.snooze_jobs(%s::uuid[], %s::uuid[], %s::float8[])"
-        return text, [tokens, jobs, [0.1 for _ in jobs]]
-
-    def _release(self) -> tuple[str, list[Any]]:
-        _, jobs, tokens = self._some()
-        return "select code from windlass.release_jobs(%s::uuid[], %s::uuid[])", [tokens, jobs]
-
-    def _renew(self) -> tuple[str, list[Any]]:
-        return "select code from windlass.renew_leases(%s::uuid[], 1)", [self._some()[2]]
-
-    def _expire(self) -> tuple[str, list[Any]]:
-        return "select job_id from windlass.expire_leases(%s)", [self._random.randint(1, 100)]
-
-    def _cancel(self) -> tuple[str, list[Any]]:
-        return "select windlass.cancel_job(%s, %s)", list(self._one()[:2])
-
-    def _reschedule(self) -> tuple[str, list[Any]]:
-        soon = self._random.choice(("now()", "now() + interval '0.2 s'"))
-        return f"select windlass.reschedule_job(%s, %s, {soon})", list(self._one()[:2])
-
-    def _redrive(self) -> tuple[str, list[Any]]:
-        text = "select job_id from windlass.redrive_jobs(%s, p_limit => 20)"
-        return text, [self._random.choice(self._site.tenants)]
-
-    def _finish(self) -> tuple[str, list[Any]]:
-        _, job, token = self._one()
-        return "select windlass.finish_job(%s, %s)", [token, job]
-
-    def _maintain(self) -> tuple[str, list[Any]]:
-        return "select * from windlass.maintain()", []
+            self._tally[name, "ok"] += 1
+            self._mixer.learn(name, said, rows)
 
 
 def deadlocks(setting: Setting) -> list[Figure]:
     """16 sessions for 5 minutes: no caller is told of a deadlock, and the server's log has none.
 
     Words wait half a second for a lock, and the server looks for a cycle after a whole one: so one more
-    minute is spent with a server that looks at once.
+    minute is spent with a server that looks sooner.  Not at once: whoever makes or drops the
+    tables of a day asks for them against the order of the others, and lets go by himself after 50 ms each.
     """
-    told, strange = _mix(setting, "deadlocks, every verb mixed", 300 * setting.scale, "1s")
-    soon, more = _mix(setting, "the same, looked for after 20 ms", 60 * setting.scale, "20ms")
-    codes = {**strange, **more}
-    return [told, soon, Figure("errors without a code of ours", "0", str(codes or 0), not codes, codes)]
+    told, first = _mix(setting, "deadlocks, every verb mixed", 300 * setting.scale, "1s")
+    soon, second = _mix(setting, "the same, looked for after 200 ms", 60 * setting.scale, "200ms")
+    total = first + second
+    strange = {
+        f"{name} {code}": number
+        for (name, code), number in total.items()
+        if code not in EXPECTED | {"ok", "40P01"}
+    }
+    idle = [name for name in VERBS if not total[name, "ok"]] if total.total() > ENOUGH else []
+    done = f"{len(VERBS) - len(idle)} of {len(VERBS)}" + (f", not {', '.join(idle)}" if idle else "")
+    return [
+        told,
+        soon,
+        Figure("errors without a code of ours", "0", str(strange or 0), not strange, strange),
+        Figure("verbs that did their work", "all", done, not idle, _by_verb(total)),
+    ]
 
 
-def _mix(setting: Setting, name: str, seconds: float, timeout: str) -> tuple[Figure, dict[str, int]]:
-    shared: list[Any] = []
-    tallies: list[Counter[str]] = [Counter() for _ in range(SESSIONS)]
+def _by_verb(total: Tally) -> dict[str, dict[str, int]]:
+    return {name: {code: n for (verb, code), n in total.items() if verb == name} for name in VERBS}
+
+
+def _mix(setting: Setting, name: str, seconds: float, timeout: str) -> tuple[Figure, Tally]:
+    tallies: list[Tally] = [Counter() for _ in range(SESSIONS)]
     settings = {**SETTINGS, "deadlock_timeout": timeout}
     with Site(setting.directory / timeout, workers=0, major=setting.major, settings=settings) as site:
-        until = time.monotonic() + seconds
-        sessions = [Session(site, number, shared, tally) for number, tally in enumerate(tallies)]
+        site.primary.ask(f"create role {BOUND_ROLE}")
+        for age in PAST_DAYS:
+            site.primary.ask("select windlass_data.add_day(current_date - %s)", age, role="windlass_owner")
+        world, until = World(site.tenants), time.monotonic() + seconds
+        sessions = [Session(site.primary, Mixer(world, n), tally) for n, tally in enumerate(tallies)]
         threads = [threading.Thread(target=session.work, args=[until]) for session in sessions]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
         logged = site.primary.logged(" 40P01 ERROR")
-    total = sum(tallies, Counter[str]())
-    statements = total.pop("statements", 0)
-    strange = {code: number for code, number in total.items() if code not in EXPECTED and code != "40P01"}
-    seen = f"{total['40P01']} told, {logged} logged, in {statements:,} statements of {SESSIONS} sessions"
-    return Figure(name, "0", seen, not logged and not total["40P01"], dict(total)), strange
+        days = site.primary.ask(_DAYS)[0]
+    total = sum(tallies, Counter[tuple[str, str]]())
+    told = sum(number for (_, code), number in total.items() if code == "40P01")
+    facts = {"statements": total.total(), "past days left": days[0], "days made ahead": days[1]}
+    seen = f"{told} told, {logged} logged, in {total.total():,} statements of {SESSIONS} sessions"
+    return Figure(name, "0", seen, not logged and not told, facts), total

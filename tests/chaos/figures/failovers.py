@@ -5,7 +5,8 @@ import time
 from tests.chaos import checker, evidence
 from tests.chaos.figures.table import Figure, Setting
 from tests.chaos.load import Load
-from tests.chaos.postgres import until
+from tests.chaos.postgres import PATIENCE
+from tests.chaos.runner import Tally
 from tests.chaos.site import Site, Standby
 
 __all__ = ["failovers"]
@@ -37,7 +38,7 @@ def _many(setting: Setting, standby: Standby, count: int) -> list[Figure]:
         load.stop()
         if load.trouble:
             raise load.trouble[0]
-        until(lambda: evidence.is_quiet(site.primary), "all jobs end", 120)
+        _drain(site)
         site.stop_workers()
         history = evidence.collect(site.primary, directory)
     found = {rule: len(why) for rule, why in checker.check(history).items()}
@@ -57,6 +58,17 @@ def _many(setting: Setting, standby: Standby, count: int) -> list[Figure]:
         ),
         Figure("failover → jobs claimed again", "≤ 5 s", resumed, max(waits) <= 5, {"waits": waits}),
     ]
+
+
+def _drain(site: Site) -> None:
+    """Wait until all jobs have ended, for as long as some do."""
+    tally, ended, at = Tally(site.directory / "ledger"), -1, time.monotonic()
+    while not evidence.is_quiet(site.primary):
+        if tally.look() != ended:
+            ended, at = tally.ended, time.monotonic()
+        if time.monotonic() > at + PATIENCE:
+            raise TimeoutError(f"no job has ended for {PATIENCE:.0f} s, and some wait or run")
+        _let_it_run(site, 0.1)
 
 
 def _let_it_run(site: Site, seconds: float) -> None:

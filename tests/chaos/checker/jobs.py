@@ -1,101 +1,12 @@
-"""Judges a history.  It shares no code with what it judges: the standard library, and nothing else.
+"""Rules about one job."""
 
-A history is five lists of plain records.  `calls`: what producers asked for and how it was answered.
-`ledger`: what handlers wrote to a file as they began and ended.  `grants` and `ends`: every lease and every
-end of an attempt, as triggers saw them, by the database's clock.  `rows`: the jobs that are there at last.
-"""
-
-from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
-Record = dict[str, Any]
+from tests.chaos.checker.history import SUCCESS, Story
 
 TERMINAL = frozenset({"succeeded", "dead", "canceled", "skipped"})
 COUNTED = frozenset({"succeeded", "skipped", "failed", "timed_out", "crashed", "canceled"})
-SUCCESS = frozenset({"succeeded", "skipped"})
-
-
-@dataclass
-class History:
-    calls: list[Record] = field(default_factory=list)
-    ledger: list[Record] = field(default_factory=list)
-    grants: list[Record] = field(default_factory=list)
-    ends: list[Record] = field(default_factory=list)
-    rows: list[Record] = field(default_factory=list)
-
-
-@dataclass
-class Story:
-    """All that is known of one job."""
-
-    job: str
-    asked: list[Record] = field(default_factory=list)
-    """The enqueues that named it, each with its `answer`: ok, fail or unknown."""
-    cancels: int = 0
-    ledger: list[Record] = field(default_factory=list)
-    grants: dict[int, Record] = field(default_factory=dict)
-    ends: dict[int, Record] = field(default_factory=dict)
-    row: Record | None = None
-    twice: list[str] = field(default_factory=list)
-    """What the database wrote twice and must write once."""
-
-    @property
-    def acknowledged(self) -> bool:
-        return any(call["answer"] == "ok" for call in self.asked)
-
-    @property
-    def wanted(self) -> bool:
-        """Whether somebody asked for it and was not told that it is refused."""
-        return any(call["answer"] != "fail" for call in self.asked)
-
-    def accepted(self) -> list[int]:
-        return sorted(version for version, end in self.ends.items() if end["outcome"] in SUCCESS)
-
-    def noted(self, what: str, version: int | None = None) -> list[Record]:
-        return [
-            line
-            for line in self.ledger
-            if line["what"] == what and (version is None or line["version"] == version)
-        ]
-
-
-def tell(history: History) -> dict[str, Story]:
-    """The history, job by job."""
-    stories = _Stories()
-    answers = {line["call"]: line["step"] for line in history.calls if line["step"] != "invoke"}
-    for line in history.calls:
-        if line["step"] == "invoke":
-            _tell_call(stories, line, answers.get(line["call"], "unknown"))
-    for line in history.ledger:
-        stories[line["job"]].ledger.append(line)
-    for name in ("grants", "ends"):
-        for line in getattr(history, name):
-            one = stories[line["job"]]
-            if line["version"] in getattr(one, name):
-                one.twice.append(f"{name} of version {line['version']} twice")
-            getattr(one, name)[line["version"]] = line
-    for row in history.rows:
-        one = stories[row["job"]]
-        if one.row is not None:
-            one.twice.append("two rows")
-        one.row = row
-    return stories
-
-
-class _Stories(dict[str, Story]):
-    def __missing__(self, job: str) -> Story:
-        self[job] = Story(job)
-        return self[job]
-
-
-def _tell_call(stories: _Stories, line: Record, answer: str) -> None:
-    for job in line["jobs"]:
-        if line["verb"] == "enqueue":
-            stories[job["job"]].asked.append({**job, "answer": answer})
-        elif line["verb"] == "cancel" and answer != "fail":
-            stories[job["job"]].cancels += 1
 
 
 def lost(story: Story) -> Iterator[str]:
@@ -202,53 +113,6 @@ def cross_tenant(story: Story) -> Iterator[str]:
             yield f"{where} name the tenant {stranger}"
 
 
-RULES: dict[str, Callable[[Story], Iterator[str]]] = {
-    "lost": lost,
-    "unexpected": unexpected,
-    "double-accepted": double_accepted,
-    "unjustified duplicates": unjustified_duplicate,
-    "overlapping leases": overlapping_leases,
-    "attempts over the cap": over_the_cap,
-    "early starts": early_start,
-    "stranded": stranded,
-    "cross-tenant rows": cross_tenant,
-}
-
-
-def check(history: History) -> dict[str, list[str]]:
-    """Every rule with the sentences that name who breaks it: empty lists are what one hopes for."""
-    found: dict[str, list[str]] = defaultdict(list, {name: [] for name in RULES})
-    for story in tell(history).values():
-        for name, rule in RULES.items():
-            found[name] += [f"{story.job}: {why}" for why in rule(story)]
-    return dict(found)
-
-
-def count(history: History) -> dict[str, int]:
-    """What there was to judge."""
-    answers = {line["call"]: line["step"] for line in history.calls if line["step"] != "invoke"}
-    asked = {
-        job["job"]: answers.get(line["call"], "unknown")
-        for line in history.calls
-        if line["step"] == "invoke" and line["verb"] == "enqueue"
-        for job in line["jobs"]
-    }
-    outcomes: dict[str, int] = defaultdict(int)
-    for end in history.ends:
-        outcomes[end["outcome"]] += 1
-    starts = [line for line in history.ledger if line["what"] == "start"]
-    return {
-        "jobs asked for": len(asked),
-        "jobs acknowledged": sum(answer == "ok" for answer in asked.values()),
-        "jobs of unknown answer": sum(answer == "unknown" for answer in asked.values()),
-        "jobs there at last": len(history.rows),
-        "handlers started": len(starts),
-        "handlers started again": len(starts) - len({line["job"] for line in starts}),
-        "leases granted": len(history.grants),
-        **{f"attempts {name}": outcomes[name] for name in sorted(outcomes)},
-    }
-
-
 def _asked(story: Story, name: str, otherwise: Any) -> Any:
     return story.asked[0].get(name, otherwise) if story.asked else otherwise
 
@@ -260,3 +124,16 @@ def _early(story: Story, version: int) -> float:
 
 def _ended_well(story: Story, version: int) -> bool:
     return any(line.get("how") == "ok" for line in story.noted("end", version))
+
+
+JOB_RULES: dict[str, Callable[[Story], Iterator[str]]] = {
+    "lost": lost,
+    "unexpected": unexpected,
+    "double-accepted": double_accepted,
+    "unjustified duplicates": unjustified_duplicate,
+    "overlapping leases": overlapping_leases,
+    "attempts over the cap": over_the_cap,
+    "early starts": early_start,
+    "stranded": stranded,
+    "cross-tenant rows": cross_tenant,
+}
