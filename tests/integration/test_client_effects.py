@@ -11,7 +11,8 @@ from windlass.client.effects import Effect, Operation, Pause, repeating, run_eff
 from windlass.client.enqueue import EnqueueOperations
 from windlass.client.jobs import JobOperations
 from windlass.db.call import Call
-from windlass.db.rpc_client import End, EnqueueCall, Enqueued
+from windlass.db.rpc_client import End
+from windlass.db.rpc_enqueue import EnqueueCall, Enqueued
 from windlass.errors import InvalidInput, Unavailable
 from windlass.model import NewJob
 

@@ -62,6 +62,15 @@ def test_a_canceled_job_is_an_error_too(shop: Shop) -> None:
     assert handle.get().ended_reason == "not needed"
 
 
+def test_a_skipped_job_says_why(shop: Shop) -> None:
+    handle = shop.add.enqueue_sync(1)
+    (held,) = shop.db.fetch("select job_id, token from windlass.claim_jobs(gen_random_uuid(), '{default}')")
+    complete = "select windlass.complete_jobs(array[%s], array[%s], array[%s]::jsonb[], null, '{skipped}')"
+    shop.db.fetch(complete, held.token, held.job_id, '{"reason": "nothing new"}')
+    with pytest.raises(JobFailed, match="is skipped after 1 attempt: nothing new"):
+        handle.wait()
+
+
 def test_waiting_ends(shop: Shop) -> None:
     handle = shop.add.enqueue_sync(1)
     with pytest.raises(WaitTimeout, match=r"is still queued after 0\.05 seconds"):

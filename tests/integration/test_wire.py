@@ -1,13 +1,15 @@
 """Ids, documents and times that our own connections carry as they are, and what a claim makes of them."""
 
+import asyncio
 import json
 import os
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 
-from tests.integration.crew import TENANT, Crew
+from tests.integration.crew import TENANT, Crew, until
 from tests.support import Database
 from windlass.db.call import Call
 from windlass.db.connect import Pooler
@@ -15,6 +17,7 @@ from windlass.db.database import AsyncDatabase, SyncDatabase
 from windlass.db.link import AsyncLink
 from windlass.db.rpc import claim_jobs
 from windlass.db.wire import Ids, Texts
+from windlass.errors import InvalidInput
 from windlass.model import ClaimedJob
 
 pytestmark = pytest.mark.every_version  # what is read here is PostgreSQL's own binary form
@@ -48,11 +51,67 @@ async def test_only_a_raw_call_is_read_raw(db: Database) -> None:
     second = datetime(2000, 1, 1, 0, 0, 1, tzinfo=UTC)
     async with AsyncDatabase(db.url()) as database:
         for raw in (True, False, True):
-            (row,) = await database.run(Call(text, (some_id,), list, raw=raw))
+            (row,) = await database.run(Call(text, (some_id,), list, hot=True, raw=raw))
             if raw:
                 assert row == (some_id.bytes, b'\x01{"a": 1}', 1_000_000)
             else:
                 assert row == (some_id, {"a": 1}, second)
+
+
+_MOMENT = datetime(2026, 3, 1, 12, 30, 5, 123456, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("pooler", ["none", "transaction"])
+@pytest.mark.parametrize("hot", [False, True])
+@pytest.mark.parametrize(
+    ("type_name", "value"),
+    [
+        ("text", 'é"\\ \U0001f600'),
+        ("text", ""),
+        ("text", None),
+        ("int", -(2**31)),
+        ("bigint", 2**63 - 1),
+        ("float8", 0.1),
+        ("float8", 1e300),
+        ("boolean", True),
+        ("boolean", False),
+        ("uuid", UUID(int=7)),
+        ("timestamptz", _MOMENT),
+        ("timestamptz", _MOMENT.astimezone(timezone(timedelta(hours=-9, minutes=-30)))),
+        ("text[]", []),
+        ("text[]", [None, "NULL", '{",\\', ""]),
+        ("bigint[]", [2**63 - 1, None, -5]),
+        ("float8[]", [0.5, None, -1e-300]),
+    ],
+)
+def test_a_value_arrives_the_same_whether_the_call_is_hot_or_not(
+    db: Database, type_name: str, value: Any, hot: bool, pooler: Pooler
+) -> None:
+    call = Call(f"select $1::{type_name}", (value,), list, hot=hot)
+    with SyncDatabase(db.url(), pooler=pooler) as database:
+        assert [database.run(call) for _ in range(3)] == [[(value,)]] * 3
+
+
+@pytest.mark.parametrize("text", ["a\0b", "a\ud800"])
+def test_text_that_cannot_be_stored_is_refused_and_never_cut_short(db: Database, text: str) -> None:
+    with SyncDatabase(db.url()) as database:
+        with pytest.raises(InvalidInput):
+            database.run(Call("select $1::text", (text,), list, hot=True))
+        assert database.run(Call("select $1::text", ("b",), list, hot=True)) == [("b",)]
+
+
+async def test_a_hot_call_that_is_canceled_leaves_a_connection_that_works(db: Database) -> None:
+    link = AsyncLink(db.url())
+    slow = asyncio.create_task(link.run(Call("select pg_sleep($1::int)::text", (60,), list, hot=True)))
+    try:
+        asleep = "select exists (select from pg_stat_activity where wait_event = 'PgSleep')"
+        await until(lambda: db.fetch_value(asleep, role="superuser"), "the server is busy with it")
+        slow.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await slow
+        assert await link.run(Call("select $1::int", (1,), list, hot=True)) == [(1,)]
+    finally:
+        await link.close()
 
 
 async def test_a_claim_tells_what_was_enqueued(db: Database) -> None:

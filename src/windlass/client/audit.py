@@ -10,6 +10,7 @@ from windlass.client.effects import Operation
 from windlass.db import rpc_audit, rpc_operator
 from windlass.errors import InvalidInput
 from windlass.model import AuditFault, AuditPage, AuditReport, Event, Page
+from windlass.model.event import check_actions
 
 __all__ = ["AuditOperations"]
 
@@ -39,11 +40,12 @@ class AuditOperations(Core):
         cursor: str | None = None,
     ) -> Operation[Page[Event]]:
         """The audit of a tenant (the client's own by default) or of the installation itself, newest first."""
+        names = as_names(actions)
         tenant_id = yield from self._audited(tenant, installation=installation)
         call = rpc_operator.list_events(
             tenant_id,
             actor=by,
-            actions=as_names(actions),
+            actions=None if names is None else check_actions(names),
             job=None if job is None else as_id(job),
             from_=optional_moment(from_, "from_"),
             to=optional_moment(to, "to"),

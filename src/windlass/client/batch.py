@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
-from windlass.db import rpc_client
+from windlass.db import rpc_enqueue
 from windlass.db.call import Call
 from windlass.model import NewJob, check_json, json_array
 
@@ -77,6 +77,7 @@ def alike_calls(
     payloads: Sequence[Any],
     split: Split,
     encode: Callable[[Any], Any] | None = None,
+    actor: str | None = None,
 ) -> Iterator[Call[list[int]]]:
     """Calls for jobs that are like `pattern` but for their payloads, of which `encode` makes JSON values."""
     shared = pattern.shared_json()
@@ -85,7 +86,7 @@ def alike_calls(
         part = payloads[start : start + split.jobs]
         values = list(part) if encode is None else [encode(payload) for payload in part]
         for count, text in split.arrays(values):
-            yield rpc_client.enqueue_many(tenant, shared, text, ids[place : place + count])
+            yield rpc_enqueue.enqueue_many(tenant, shared, text, ids[place : place + count], actor)
             place += count
 
 

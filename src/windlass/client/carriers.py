@@ -17,7 +17,7 @@ from windlass.db.call import Call
 from windlass.db.connect import connect, connect_async
 from windlass.db.database import AsyncDatabase, SyncDatabase, run_together, run_together_async
 from windlass.db.foreign import check_foreign, run_foreign, run_foreign_async
-from windlass.db.rpc_client import EnqueueCall
+from windlass.db.rpc_enqueue import EnqueueCall
 from windlass.settings import Settings
 
 __all__ = ["AsyncForeignCarrier", "AsyncPoolCarrier", "ForeignCarrier", "PoolCarrier"]

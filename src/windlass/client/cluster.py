@@ -9,8 +9,8 @@ from windlass.client.core import Settled, TenantName, as_id
 from windlass.client.effects import Operation, Pause
 from windlass.client.enqueue import EnqueueOperations
 from windlass.db import rpc_cluster
-from windlass.db.rpc_client import Enqueued
 from windlass.db.rpc_cluster import Begun, Created
+from windlass.db.rpc_enqueue import Enqueued
 from windlass.errors import NotLeader
 from windlass.model.cluster import ClusterJob, Leader, NewClusterJob
 
@@ -48,7 +48,7 @@ class ClusterOperations(EnqueueOperations[H], Generic[H]):
         while True:
             try:
                 answer: Created = yield from self._safely(
-                    rpc_cluster.create_cluster_job(tenant_id, new, job, payload, leader)
+                    rpc_cluster.create_cluster_job(tenant_id, new, job, payload, leader, self.settled.actor)
                 )
             except NotLeader as refusal:
                 leader = _named_by(refusal)
@@ -85,6 +85,6 @@ def _named_by(refusal: NotLeader) -> Leader | None:
     return Leader(
         node_id=UUID(str(node_id)),
         term=int(term),
-        name=str(refusal.details.get("node_name") or ""),
+        name=refusal.details.get("node_name"),
         address=refusal.leader,
     )

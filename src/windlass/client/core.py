@@ -8,26 +8,29 @@ from typing import Any, TypeAlias, TypeVar
 from uuid import UUID
 
 from windlass.client.effects import Effect, Operation, repeating
-from windlass.db import rpc_client
+from windlass.db import rpc_client, rpc_operator
 from windlass.db.call import Call
 from windlass.errors import InvalidInput
 from windlass.model import MAX_PAYLOAD_BYTES, check_moment, check_slug
 from windlass.telemetry import current_job
 
-__all__ = ["Core", "Settled", "TenantName", "as_id", "as_names", "optional_moment"]
+__all__ = ["DEFAULT_TENANT", "Core", "Settled", "TenantName", "as_id", "as_names", "optional_moment"]
 
 T = TypeVar("T")
 TenantName: TypeAlias = str | UUID
 
-# The tenant of those who need no tenants has the same id everywhere.
-_WELL_KNOWN = {"default": UUID("00000000-0000-7000-8000-000000000001")}
+DEFAULT_TENANT = UUID("00000000-0000-7000-8000-000000000001")
+"""The tenant of those who need no tenants has the same id everywhere."""
+_WELL_KNOWN = {"default": DEFAULT_TENANT}
+_HOME = ""  # among the slugs, where it cannot be one
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
     """What is settled when a client is made."""
 
-    tenant: TenantName = "default"
+    tenant: TenantName | None = "default"
+    """None: the one that the login is bound to, else the default one."""
     actor: str | None = None
     """The name under which actions are recorded; None is the login role."""
     patience: float = 30.0
@@ -62,11 +65,21 @@ class Core:
         if given is None and running is not None:
             return running.tenant_id
         name = self.settled.tenant if given is None else given
+        if name is None:
+            return (yield from self._home())
         found = name if isinstance(name, UUID) else (_as_uuid(name) or self.settled.tenants.get(name))
         if found is None:
             slug = check_slug(str(name))
             found = yield from self._safely(rpc_client.tenant_id(slug))
             self.settled.tenants[slug] = found
+        return found
+
+    def _home(self) -> Operation[UUID]:
+        """The tenant of somebody who named none anywhere; asked for once."""
+        found = self.settled.tenants.get(_HOME)
+        if found is None:
+            bound = yield from self._safely(rpc_operator.bound_tenant())
+            found = self.settled.tenants[_HOME] = bound or DEFAULT_TENANT
         return found
 
     def _forget_tenant(self, given: TenantName | None) -> None:

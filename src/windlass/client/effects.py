@@ -109,57 +109,56 @@ def repeating(effect: Effect, patience: float) -> Operation[Any]:
 
 def run_effects(operation: Operation[T], carrier: Carrier) -> T:
     """Drive an operation to its value, blocking."""
-    step: Callable[[], Effect] = functools.partial(next, operation)
-    while True:
-        try:
-            effect = step()
-        except StopIteration as done:
-            value: T = done.value
-            return value
-        step = _carry_out(effect, operation, carrier)
+    try:
+        effect = next(operation)
+        while True:
+            try:
+                answer = _carry_out(effect, carrier)
+            except Exception as error:
+                effect = operation.throw(error)
+            else:
+                effect = operation.send(answer)
+    except StopIteration as done:
+        value: T = done.value
+        return value
 
 
 async def run_effects_async(operation: Operation[T], carrier: AsyncCarrier) -> T:
     """Drive an operation to its value on the running event loop."""
-    step: Callable[[], Effect] = functools.partial(next, operation)
-    while True:
-        try:
-            effect = step()
-        except StopIteration as done:
-            value: T = done.value
-            return value
-        step = await _carry_out_async(effect, operation, carrier)
-
-
-def _carry_out(effect: Effect, operation: Operation[Any], carrier: Carrier) -> Callable[[], Effect]:
-    """Do it, and say how the operation goes on: with the answer, or with the error."""
     try:
-        match effect:
-            case Pause(seconds):
-                time.sleep(seconds)
-            case Together(calls):
-                return functools.partial(operation.send, carrier.run_together(calls))
-            case Call():
-                return functools.partial(operation.send, carrier.run(effect))
-    except Exception as error:
-        return functools.partial(operation.throw, error)
-    return functools.partial(next, operation)
+        effect = next(operation)
+        while True:
+            try:
+                answer = await _carry_out_async(effect, carrier)
+            except Exception as error:
+                effect = operation.throw(error)
+            else:
+                effect = operation.send(answer)
+    except StopIteration as done:
+        value: T = done.value
+        return value
 
 
-async def _carry_out_async(
-    effect: Effect, operation: Operation[Any], carrier: AsyncCarrier
-) -> Callable[[], Effect]:
-    try:
-        match effect:
-            case Pause(seconds):
-                await asyncio.sleep(seconds)
-            case Together(calls):
-                return functools.partial(operation.send, await carrier.run_together(calls))
-            case Call():
-                return functools.partial(operation.send, await carrier.run(effect))
-    except Exception as error:
-        return functools.partial(operation.throw, error)
-    return functools.partial(next, operation)
+def _carry_out(effect: Effect, carrier: Carrier) -> Any:
+    match effect:
+        case Call():
+            return carrier.run(effect)
+        case Together(calls):
+            return carrier.run_together(calls)
+        case Pause(seconds):
+            time.sleep(seconds)
+    return None
+
+
+async def _carry_out_async(effect: Effect, carrier: AsyncCarrier) -> Any:
+    match effect:
+        case Call():
+            return await carrier.run(effect)
+        case Together(calls):
+            return await carrier.run_together(calls)
+        case Pause(seconds):
+            await asyncio.sleep(seconds)
+    return None
 
 
 def asynchronous(

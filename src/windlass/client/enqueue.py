@@ -1,8 +1,8 @@
 """How jobs get in: one or many, on our own connections or inside a caller's transaction."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import chain, islice
 from typing import Any, Generic, TypeVar
 from uuid import UUID
@@ -10,9 +10,9 @@ from uuid import UUID
 from windlass.client.batch import Parts, Split, alike_calls, mixed_calls
 from windlass.client.core import Core, Settled, TenantName, as_id
 from windlass.client.effects import Operation, Together
-from windlass.db import rpc_client, rpc_limits
+from windlass.db import rpc_client, rpc_enqueue, rpc_limits
 from windlass.db.call import Call
-from windlass.db.rpc_client import Enqueued
+from windlass.db.rpc_enqueue import Enqueued
 from windlass.errors import NotFound
 from windlass.model import NewJob, RetryPolicy, Scope, retry_preset, uuid7, uuid7_many
 from windlass.telemetry import current_job
@@ -83,7 +83,7 @@ class EnqueueOperations(Core, Generic[H]):
         payload = ready.encode_payload(self.settled.max_payload_bytes)
         try:
             known = job.key is not None or job.id is not None  # and so perhaps just being written by somebody
-            call = rpc_client.enqueue_job(tenant_id, ready, payload, alone=known)
+            call = rpc_enqueue.enqueue_job(tenant_id, ready, payload, actor=self.settled.actor, alone=known)
             answer = yield from self._safely(call)
         except NotFound:
             self._forget_tenant(tenant)
@@ -142,7 +142,9 @@ class EnqueueOperations(Core, Generic[H]):
             return (yield from self._enqueue_alike(tenant, given[0], payloads, ids))
         tenant_id = yield from self._tenant(tenant)
         ready = yield from self._completed(given)
-        calls = mixed_calls(tenant_id, ready, self._split(len(ready)), rpc_client.enqueue_jobs)
+        calls = mixed_calls(
+            tenant_id, ready, self._split(len(ready)), self._in_our_name(rpc_enqueue.enqueue_jobs)
+        )
         answers = yield from self._in_parts(tenant, calls)
         flat = (one for part in answers for one in part)
         return [self._handle(tenant_id, *one) for one in zip(given, ready, flat, strict=True)]
@@ -160,7 +162,9 @@ class EnqueueOperations(Core, Generic[H]):
             return []
         tenant_id = yield from self._tenant(tenant)
         ready = yield from self._completed(given)
-        calls = mixed_calls(tenant_id, ready, self._split(len(ready)), rpc_limits.enqueue_fitting)
+        calls = mixed_calls(
+            tenant_id, ready, self._split(len(ready)), self._in_our_name(rpc_limits.enqueue_fitting)
+        )
         answers: list[list[Enqueued | None]] = yield Together(Parts(calls))
         flat = (one for part in answers for one in part)
         return [
@@ -182,8 +186,13 @@ class EnqueueOperations(Core, Generic[H]):
         tenant_id = yield from self._tenant(tenant)
         (ready,) = yield from self._completed([pattern])
         split = self._split(len(payloads))
-        yield from self._in_parts(tenant, alike_calls(tenant_id, ready, ids, payloads, split, encode))
+        yield from self._in_parts(
+            tenant, alike_calls(tenant_id, ready, ids, payloads, split, encode, self.settled.actor)
+        )
         return [self._make_handle(job_id, tenant_id, True) for job_id in ids]
+
+    def _in_our_name(self, call: Callable[..., Call[T]]) -> Callable[[UUID, Sequence[str]], Call[T]]:
+        return partial(call, actor=self.settled.actor)
 
     def _split(self, count: int) -> Split:
         return Split.of(count, self.settled.max_payload_bytes, whole=not self.settled.own_connection)
@@ -210,8 +219,7 @@ class EnqueueOperations(Core, Generic[H]):
             now = yield from self._safely(rpc_client.clock())
         running = current_job()
         return [
-            replace(
-                job,
+            job.with_fields(
                 id=uuid7() if job.id is None else job.id,
                 run_at=job.run_at if now is None else _due(job, now),
                 delay=None,

@@ -260,7 +260,7 @@ def _settle(
     decode_result: Callable[[str, Any], Any] | None,
 ) -> Settled:
     return Settled(
-        tenant=settings.tenant if tenant is None else tenant,
+        tenant=settings.named_tenant if tenant is None else tenant,
         actor=actor,
         patience=patience,
         max_payload_bytes=settings.max_payload_bytes,

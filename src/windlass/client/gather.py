@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeAlias
 
 from windlass.db.call import Call
-from windlass.db.rpc_client import EnqueueCall, Enqueued, Lane, enqueue_together
+from windlass.db.rpc_enqueue import EnqueueCall, Enqueued, Lane, enqueue_together
 from windlass.errors import Unavailable, WindlassError
 
 __all__ = ["Gatherer"]
@@ -58,6 +58,7 @@ class Gatherer:
     async def _carry(self, lane: Lane, batch: list[Waiting]) -> None:
         try:
             await self._answer(batch)
+            await asyncio.sleep(0)  # so that those who were answered and go on go with the next
         except Exception as error:
             for _, answer in batch:
                 if not answer.done():

@@ -199,6 +199,7 @@ class JobOperations(Core):
         error_like: str | None = None,
         finished_from: datetime | None = None,
         finished_to: datetime | None = None,
+        everything: bool = False,
         limit: int = 1000,
         dry_run: bool = False,
         max_attempts: int | None = None,
@@ -208,7 +209,8 @@ class JobOperations(Core):
     ) -> Operation[list[Redriven]]:
         """Revive dead jobs, those named or those that pass the filters; with `dry_run` only say which.
 
-        A job named that is not dead stops the whole call with InvalidTransition.
+        A job named that is not dead stops the whole call with InvalidTransition.  Without a name or a filter
+        it must be said that `everything` is meant.
         """
         tenant_id = yield from self._tenant(tenant)
         call = rpc_client.redrive_jobs(
@@ -224,6 +226,7 @@ class JobOperations(Core):
             max_attempts=None if max_attempts is None else check_max_attempts(max_attempts),
             reason=reason,
             actor=self._actor(actor),
+            everything=everything,
         )
         # Said again after it took effect, it would find the named jobs no longer dead.
         return (yield from (self._safely(call) if dry_run else asking(call)))

@@ -18,10 +18,12 @@ Row = Sequence[Any]
 class Call(Generic[T]):
     """`text` numbers its values `$1`, `$2`, … in order, each used once.
 
-    With `raw`, our own connections hand ids, JSON and times to `read` as they came (see `wire`).
+    `hot` is for what a process says again and again: our own connections prepare it at once (see `hot`).
+    With `raw` they then hand ids, JSON and times to `read` as they came (see `wire`).
     """
 
     text: str
     values: tuple[Any, ...]
     read: Callable[[Sequence[Row]], T]
+    hot: bool = False
     raw: bool = False

@@ -11,10 +11,9 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 import psycopg
-from psycopg import AsyncConnection, Connection
 from psycopg.conninfo import conninfo_to_dict
-from psycopg.rows import TupleRow
 
+from windlass.db.hot import AsyncOurConnection, OurConnection
 from windlass.db.wire import OurTypes
 from windlass.errors import InvalidInput, WindlassError, from_sqlstate
 from windlass.model.names import describe_unstorable
@@ -57,7 +56,7 @@ def connection_parameters(
     defaults = {
         key: value for key, variable, value in _DEFAULTS if variable is None or variable not in environ
     }
-    return {**defaults, "application_name": application_name, **given}
+    return {**defaults, "application_name": application_name, **given, "client_encoding": "UTF8"}
 
 
 def driver_options(pooler: Pooler) -> dict[str, Any]:
@@ -70,20 +69,20 @@ def driver_options(pooler: Pooler) -> dict[str, Any]:
     return {"autocommit": True, "context": OurTypes(), **unprepared}
 
 
-def connect(url: str, *, pooler: Pooler = "none", application_name: str = "windlass") -> Connection[TupleRow]:
+def connect(url: str, *, pooler: Pooler = "none", application_name: str = "windlass") -> OurConnection:
     """An open connection in autocommit mode."""
     parameters: dict[str, Any] = {**connection_parameters(url, application_name=application_name)}
     with translated():
-        return Connection.connect(**parameters, **driver_options(pooler))
+        return OurConnection.connect(**parameters, **driver_options(pooler))
 
 
 async def connect_async(
     url: str, *, pooler: Pooler = "none", application_name: str = "windlass"
-) -> AsyncConnection[TupleRow]:
+) -> AsyncOurConnection:
     """An open asyncio connection in autocommit mode."""
     parameters: dict[str, Any] = {**connection_parameters(url, application_name=application_name)}
     with translated():
-        return await AsyncConnection.connect(**parameters, **driver_options(pooler))
+        return await AsyncOurConnection.connect(**parameters, **driver_options(pooler))
 
 
 def translate(error: psycopg.Error) -> WindlassError:

@@ -14,7 +14,7 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolClosed, PoolTi
 from windlass.db.call import Call
 from windlass.db.cancel import heed_cancel
 from windlass.db.connect import Pooler, connection_parameters, driver_options, translated
-from windlass.db.wire import leave_raw
+from windlass.db.hot import AsyncOurConnection, OurConnection, run_hot
 from windlass.errors import Unavailable
 
 __all__ = ["AsyncDatabase", "SyncDatabase", "run", "run_async", "run_together", "run_together_async"]
@@ -53,9 +53,11 @@ async def run_async(connection: AsyncConnection[Any], call: Call[T]) -> T:
     """Carry out a call on an open connection of ours."""
     try:
         with translated():
-            async with AsyncRawCursor(connection) as cursor:
-                if call.raw:
-                    leave_raw(cursor)
+            if call.hot and isinstance(connection, AsyncOurConnection):
+                async with connection.lock:
+                    rows = await connection.wait(run_hot(connection, call))
+            else:
+                cursor = AsyncRawCursor(connection)
                 await cursor.execute(call.text.encode(), call.values, binary=True)
                 rows = await cursor.fetchall()
     except BaseException as error:
@@ -65,11 +67,14 @@ async def run_async(connection: AsyncConnection[Any], call: Call[T]) -> T:
 
 
 def run(connection: Connection[Any], call: Call[T]) -> T:
-    with translated(), RawCursor(connection) as cursor:
-        if call.raw:
-            leave_raw(cursor)
-        cursor.execute(call.text.encode(), call.values, binary=True)
-        rows = cursor.fetchall()
+    with translated():
+        if call.hot and isinstance(connection, OurConnection):
+            with connection.lock:
+                rows = connection.wait(run_hot(connection, call))
+        else:
+            cursor = RawCursor(connection)
+            cursor.execute(call.text.encode(), call.values, binary=True)
+            rows = cursor.fetchall()
     return call.read(rows)
 
 
@@ -85,8 +90,6 @@ async def run_together_async(connection: AsyncConnection[Any], calls: Iterable[C
                 await connection.execute("begin")
                 for call in calls:
                     cursor = AsyncRawCursor(connection)
-                    if call.raw:
-                        leave_raw(cursor)
                     await cursor.execute(call.text.encode(), call.values, binary=True)
                     sent.append((call, cursor))
                 await connection.execute("commit")
@@ -105,8 +108,6 @@ def run_together(connection: Connection[Any], calls: Iterable[Call[Any]]) -> lis
                 connection.execute("begin")
                 for call in calls:
                     cursor = RawCursor(connection)
-                    if call.raw:
-                        leave_raw(cursor)
                     cursor.execute(call.text.encode(), call.values, binary=True)
                     sent.append((call, cursor))
                 connection.execute("commit")
@@ -121,8 +122,8 @@ class AsyncDatabase:
     """A pool on the running event loop; use as `async with`."""
 
     def __init__(self, url: str, **options: Unpack[PoolOptions]) -> None:
-        self._pool: AsyncConnectionPool[AsyncConnection[Any]] = AsyncConnectionPool(
-            **_pool_arguments(url, **options)
+        self._pool = AsyncConnectionPool(
+            connection_class=AsyncOurConnection, **_pool_arguments(url, **options)
         )
 
     async def open(self) -> None:
@@ -146,15 +147,20 @@ class AsyncDatabase:
                 yield connection
 
     async def run(self, call: Call[T]) -> T:
-        async with self.connection() as connection:
-            return await run_async(connection, call)
+        """Carry out a call.  Each is a transaction by itself, so there is nothing to commit behind it."""
+        with _pool_errors():
+            connection = await self._pool.getconn()
+            try:
+                return await run_async(connection, call)
+            finally:
+                await self._pool.putconn(connection)
 
 
 class SyncDatabase:
     """The same pool for threads; use as `with`."""
 
     def __init__(self, url: str, **options: Unpack[PoolOptions]) -> None:
-        self._pool: ConnectionPool[Connection[Any]] = ConnectionPool(**_pool_arguments(url, **options))
+        self._pool = ConnectionPool(connection_class=OurConnection, **_pool_arguments(url, **options))
 
     def open(self) -> None:
         self._pool.open()
@@ -175,8 +181,12 @@ class SyncDatabase:
             yield connection
 
     def run(self, call: Call[T]) -> T:
-        with self.connection() as connection:
-            return run(connection, call)
+        with _pool_errors():
+            connection = self._pool.getconn()
+            try:
+                return run(connection, call)
+            finally:
+                self._pool.putconn(connection)
 
 
 @contextmanager

@@ -110,7 +110,7 @@ def claim_jobs(
         only,
         since,
     )
-    return Call(_CLAIM, values, _claimed, raw=True)
+    return Call(_CLAIM, values, _claimed, hot=True, raw=True)
 
 
 def _claimed(rows: Sequence[Row]) -> Claimed:
@@ -168,7 +168,8 @@ def survey_lanes(
     """Look at the lanes; `known` has the id, floor and mark of those that the caller knows."""
     lanes, floors, marks = ([*column] for column in zip(*known, strict=True)) if known else ([], [], [])
     names = None if kinds is None else list(kinds)
-    return Call(_SURVEY, (node_id, list(queues), names, lanes, floors, marks, since, describe), _surveyed)
+    values = (node_id, list(queues), names, lanes, floors, marks, since, describe)
+    return Call(_SURVEY, values, _surveyed, hot=True)
 
 
 def _surveyed(rows: Sequence[Row]) -> Survey:
@@ -204,10 +205,10 @@ def complete_jobs(
         Ids(jobs),
         None if results is None else Texts(results),
         _list(costs),
-        _list(states),
+        None if states is None else Texts(states),
         None if tenants is None else Ids(tenants),
     )
-    return Call(text, values, _refused)
+    return Call(text, values, _refused, hot=True)
 
 
 def _refused(rows: Sequence[Row]) -> list[Refused]:

@@ -1,28 +1,19 @@
 """The verbs of those who have jobs done: one function here for one SQL function, of the same name."""
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from windlass.db.call import Call, Row
 from windlass.db.columns import Columns, read_json, read_uuid
-from windlass.model import Attempt, Job, NewJob, Page, Transition
+from windlass.model import Attempt, Job, Page, Transition
 
 __all__ = [
     "End",
-    "EnqueueCall",
-    "Enqueued",
-    "Lane",
     "Redriven",
     "cancel_job",
     "clock",
-    "enqueue_job",
-    "enqueue_jobs",
-    "enqueue_many",
-    "enqueue_together",
     "get_job",
     "get_job_end",
     "list_attempts",
@@ -32,13 +23,6 @@ __all__ = [
     "reschedule_job",
     "tenant_id",
 ]
-
-
-class Enqueued(NamedTuple):
-    """The job behind an enqueue; not `created` means that it was there before."""
-
-    job_id: UUID
-    created: bool
 
 
 class End(NamedTuple):
@@ -93,83 +77,6 @@ def clock() -> Call[datetime]:
 def _moment(rows: Sequence[Row]) -> datetime:
     moment: datetime = rows[0][0]
     return moment
-
-
-Lane: TypeAlias = tuple[UUID, str, str, int]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EnqueueCall(Call[Enqueued]):
-    """An enqueue of one job, which can also go together with others: `enqueue_together`."""
-
-    job: NewJob
-    payload: str
-    lane: Lane
-    """Tenant, queue, kind and priority."""
-    alone: bool
-    """Not together with others, because it may have to wait for somebody's open transaction."""
-
-
-def enqueue_together(calls: Sequence[EnqueueCall]) -> Call[list[Enqueued]]:
-    """One call for several jobs of one tenant; the answers come in the same order."""
-    return enqueue_jobs(calls[0].lane[0], [call.job.to_json(call.payload) for call in calls])
-
-
-def enqueue_job(tenant: UUID, job: NewJob, payload: str, *, alone: bool = True) -> EnqueueCall:
-    """`payload` is the job's payload as JSON text."""
-    text = (
-        "select job_id, created from windlass.enqueue_job($1::uuid, $2::text, $3::text::jsonb, $4::text,"
-        " $5::int, $6::timestamptz, $7::text, $8::text, $9::int, $10::text::jsonb, $11::int, $12::text,"
-        " $13::text, $14::uuid, $15::text, $16::int)"
-    )
-    values = (
-        tenant,
-        job.kind,
-        payload,
-        job.queue,
-        job.priority,
-        job.run_at,
-        job.key,
-        job.scope,
-        job.attempts,
-        None if job.retry is None else json.dumps(job.retry.to_json()),
-        job.timeout_ms,
-        job.trace_id,
-        job.correlation_id,
-        job.id,
-        job.concurrency_key,
-        job.concurrency_limit,
-    )
-    lane = (tenant, job.queue, job.kind, job.priority)
-    return EnqueueCall(text, values, _first_enqueued, job=job, payload=payload, lane=lane, alone=alone)
-
-
-def enqueue_jobs(tenant: UUID, jobs: Sequence[str]) -> Call[list[Enqueued]]:
-    """`jobs` are JSON objects, as `NewJob.to_json` makes them; the answers come in the same order."""
-    text = "select job_id, created from windlass.enqueue_jobs($1::uuid, $2::text::jsonb) order by ordinal"
-    return Call(text, (tenant, f"[{','.join(jobs)}]"), _enqueued)
-
-
-def _enqueued(rows: Sequence[Row]) -> list[Enqueued]:
-    return [Enqueued(read_uuid(job_id), created) for job_id, created in rows]
-
-
-def _first_enqueued(rows: Sequence[Row]) -> Enqueued:
-    return _enqueued(rows)[0]
-
-
-def enqueue_many(tenant: UUID, shared: str, payloads: str, ids: Sequence[UUID]) -> Call[list[int]]:
-    """`shared` and `payloads` are JSON, of `NewJob.shared_json` and as an array.
-
-    What comes back are the places, from 1, of jobs that were there already.
-    """
-    text = (
-        "select place from windlass.enqueue_many($1::uuid, $2::text::jsonb, $3::text::jsonb,"
-        " $4::text::uuid[]) as place"
-    )
-    # Drivers write an array item by item in Python; as text it is a fraction of that.
-    values = (tenant, shared, payloads, f"{{{','.join([one.hex for one in ids])}}}")
-    return Call(text, values, lambda rows: [row[0] for row in rows])
 
 
 def get_job(tenant: UUID, job_id: UUID) -> Call[Job]:
@@ -269,15 +176,17 @@ def redrive_jobs(
     max_attempts: int | None = None,
     reason: str | None = None,
     actor: str | None = None,
+    everything: bool = False,
 ) -> Call[list[Redriven]]:
     text = (
         "select job_id, kind, queue, finished_at, error::text from windlass.redrive_jobs($1::uuid,"
         " p_jobs => $2::uuid[], p_kinds => $3::text[], p_queues => $4::text[], p_error_like => $5::text,"
         " p_finished_from => $6::timestamptz, p_finished_to => $7::timestamptz, p_limit => $8::int,"
-        " p_dry_run => $9::boolean, p_max_attempts => $10::int, p_reason => $11::text, p_actor => $12::text)"
+        " p_dry_run => $9::boolean, p_max_attempts => $10::int, p_reason => $11::text, p_actor => $12::text,"
+        " p_everything => $13::boolean)"
     )
     filters = (_list(jobs), _list(kinds), _list(queues), error_like, finished_from, finished_to)
-    values = (tenant, *filters, limit, dry_run, max_attempts, reason, actor)
+    values = (tenant, *filters, limit, dry_run, max_attempts, reason, actor, everything)
     return Call(text, values, _redriven)
 
 

@@ -103,7 +103,12 @@ def get_leader() -> Call[Leader | None]:
 
 
 def create_cluster_job(
-    tenant: UUID, new: NewClusterJob, job: NewJob, payload: str, leader: Leader | None
+    tenant: UUID,
+    new: NewClusterJob,
+    job: NewJob,
+    payload: str,
+    leader: Leader | None,
+    actor: str | None = None,
 ) -> Call[Created]:
     """In the name of `leader`; `job` is that of `new` as it is sent, `payload` its payload as JSON text."""
     text = (
@@ -113,7 +118,7 @@ def create_cluster_job(
         " p_on_timeout => $9::text, p_on_crash => $10::text, p_key => $11::text, p_scope => $12::text,"
         " p_priority => $13::int, p_max_attempts => $14::int, p_retry => $15::text::jsonb,"
         " p_timeout_ms => $16::int, p_part_max_attempts => $17::int, p_part_retry => $18::text::jsonb,"
-        " p_trace_id => $19::text, p_correlation_id => $20::text, p_id => $21::uuid)"
+        " p_trace_id => $19::text, p_correlation_id => $20::text, p_id => $21::uuid, p_actor => $22::text)"
     )
     parts = new.part_retry or RetryPolicy()
     values = (
@@ -138,6 +143,7 @@ def create_cluster_job(
         job.trace_id,
         job.correlation_id,
         job.id,
+        actor,
     )
     return Call(text, values, lambda rows: Created(read_uuid(rows[0][0]), *rows[0][1:]))
 

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from windlass.db.call import Call, Row
 from windlass.db.columns import Columns, read_uuid
-from windlass.db.rpc_client import Enqueued
+from windlass.db.rpc_enqueue import Enqueued
 from windlass.model.explanation import Explanation, Reason
 from windlass.model.limit import Limit, NewLimit
 
@@ -65,12 +65,15 @@ def explain_job(tenant: UUID, job_id: UUID) -> Call[Explanation]:
     return Call(text, (tenant, job_id), lambda rows: _explanation(job_id, rows))
 
 
-def enqueue_fitting(tenant: UUID, jobs: Sequence[str]) -> Call[list[Enqueued | None]]:
+def enqueue_fitting(
+    tenant: UUID, jobs: Sequence[str], actor: str | None = None
+) -> Call[list[Enqueued | None]]:
     """`enqueue_jobs` of those that the limits on depth leave room for; None for each of the others."""
     text = (
-        "select job_id, created from windlass.enqueue_jobs($1::uuid, $2::text::jsonb, true) order by ordinal"
+        "select job_id, created from windlass.enqueue_jobs($1::uuid, $2::text::jsonb, true, $3::text)"
+        " order by ordinal"
     )
-    return Call(text, (tenant, f"[{','.join(jobs)}]"), _fitting)
+    return Call(text, (tenant, f"[{','.join(jobs)}]", actor), _fitting)
 
 
 def _fitting(rows: Sequence[Row]) -> list[Enqueued | None]:

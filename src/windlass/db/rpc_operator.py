@@ -11,6 +11,7 @@ from windlass.model import Event, Gate, Node, Page, Queue, Tenant, Unserved
 
 __all__ = [
     "bind_role",
+    "bound_tenant",
     "clear_gate",
     "create_tenant",
     "health",
@@ -91,6 +92,11 @@ def list_gates(tenant: UUID | None) -> Call[list[Gate]]:
 def create_tenant(slug: str, name: str | None, reason: str | None, actor: str | None) -> Call[UUID]:
     text = "select windlass.create_tenant($1::text, $2::text, p_reason => $3::text, p_actor => $4::text)"
     return Call(text, (slug, name, reason, actor), _id)
+
+
+def bound_tenant() -> Call[UUID | None]:
+    """The tenant that the login is bound to; None if it is free to name any."""
+    return Call("select windlass_data.bound_tenant()", (), lambda rows: rows[0][0] and read_uuid(rows[0][0]))
 
 
 def list_tenants(limit: int, after: str | None) -> Call[Page[Tenant]]:

@@ -6,7 +6,6 @@ nobody looks at most of them, what PostgreSQL sends is kept as it came, and sent
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from psycopg import adapters
 from psycopg.abc import AdaptContext, Buffer
@@ -15,7 +14,7 @@ from psycopg.pq import Format
 from psycopg.types.numeric import Int8BinaryLoader
 from psycopg.types.string import ByteaBinaryLoader
 
-__all__ = ["Ids", "OurTypes", "Texts", "leave_raw"]
+__all__ = ["Ids", "OurTypes", "RawTypes", "Texts"]
 
 _ID, _TEXT = adapters.types["uuid"].oid, adapters.types["text"].oid
 _ID_SIZE = (16).to_bytes(4, "big")
@@ -84,11 +83,14 @@ class OurTypes(AdaptContext):
         return None
 
 
-def leave_raw(cursor: Any) -> None:
-    """Let this cursor read ids and JSON documents as bytes, and times as microseconds since 2000."""
-    cursor.adapters.register_loader("uuid", ByteaBinaryLoader)
-    cursor.adapters.register_loader("jsonb", ByteaBinaryLoader)
-    cursor.adapters.register_loader("timestamptz", Int8BinaryLoader)
+class RawTypes(OurTypes):
+    """Ids and JSON documents are read as bytes, and times as microseconds since 2000."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._adapters.register_loader("uuid", ByteaBinaryLoader)
+        self._adapters.register_loader("jsonb", ByteaBinaryLoader)
+        self._adapters.register_loader("timestamptz", Int8BinaryLoader)
 
 
 def _numbers(*values: int) -> bytes:

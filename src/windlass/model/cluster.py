@@ -98,7 +98,8 @@ class Leader(FromRow):
 
     node_id: UUID
     term: int
-    name: str = ""
+    name: str | None = None
+    """None, like the address, for a role that is bound to a tenant and does not run the node itself."""
     address: str | None = None
     since: datetime | None = None
     expires_at: datetime | None = None

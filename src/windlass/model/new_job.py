@@ -88,6 +88,13 @@ class NewJob:
             if self.concurrency_key is None:
                 raise InvalidInput("a concurrency_limit needs a concurrency_key")
 
+    def with_fields(self, **fields: Any) -> "NewJob":
+        """A copy that differs in these fields.  Nothing is checked again: they come from us."""
+        copy = object.__new__(NewJob)
+        for name in self.__slots__:
+            object.__setattr__(copy, name, fields[name] if name in fields else getattr(self, name))
+        return copy
+
     @property
     def delay_seconds(self) -> float | None:
         return self.delay.total_seconds() if isinstance(self.delay, timedelta) else self.delay

@@ -31,7 +31,7 @@ _DESCRIBE_SECONDS = 2.0
 _TRUSTED_SECONDS = 60.0
 _FEW = 10
 """A claim that finds fewer asks for notices all the same, as one that finds nothing does (see claim_jobs)."""
-_SHORTEST_SECONDS = 0.001
+_SHORTEST_SECONDS, _SOON_SECONDS = 0.001, 0.1
 _ALL_SECONDS = 30.0
 """After this time everything is looked at again, whatever is known: should a clock have gone backwards."""
 
@@ -163,6 +163,13 @@ class Claims:
                 few = got is not None and got < min(plan.want, _FEW) and not plan.known.only
                 self._asked_for_notices = few and self._listening()
                 self._full = got is not None and (got >= plan.want or plan.known.only)
+                if got is not None and got < _FEW:
+                    await asyncio.sleep(0)  # a lone job begins before the next claim is written
+            if got is not None and self._rate_holds(got, plan):
+                self._dry = True  # a free slot is no reason to ask sooner
+                await self._wait(max(self._again or 0.0, _SHORTEST_SECONDS))
+            elif got != 0:
+                pass
             elif not self._look_at_all and (plan.known.only or self._turns.in_doubt):
                 # Nothing where this claim looked; the next one looks everywhere.
                 self._look_at_all, self._dry = True, False
@@ -173,6 +180,10 @@ class Claims:
                 await self._rest()
         async with self._answered:
             self._answered.notify_all()
+
+    def _rate_holds(self, got: int, plan: Plan) -> bool:
+        """Whether this was all, and a rate will soon let more start: to ask before that brings nothing."""
+        return not plan.known.only and got < plan.want and (self._again or math.inf) < _SOON_SECONDS
 
     def _doubt_old_knowledge(self) -> None:
         now = elapsed_clock()

@@ -9,16 +9,7 @@ as $$
 declare
   v_bad record;
 begin
-  if not exists (
-    select from unnest(p_jobs) as n
-    where n.payload is null or pg_column_size(n.payload) > 1048576
-       or n.max_attempts not between 1 and 32767 or n.timeout_ms <= 0 or length(n.key) not between 1 and 500
-       or n.scope not in ('forever', 'active') or not isfinite(n.run_at)
-       or length(n.trace_id) > 200 or length(n.correlation_id) > 200
-       or length(n.concurrency_key) not between 1 and 500 or n.concurrency_limit not between 1 and 1000
-       or (n.concurrency_limit is not null and n.concurrency_key is null)
-       or (n.retry is not null and windlass._bad_retry(n.retry) is not null)
-  ) then
+  if not exists (select from unnest(p_jobs) as n where windlass._is_bad(n)) then
     return;
   end if;
   select n.ordinality as place, f.field, f.why into v_bad
@@ -32,7 +23,7 @@ begin
       ('timeout_ms', case when n.timeout_ms <= 0 then 'must be positive' end),
       ('key', case when length(n.key) not between 1 and 500 then 'must have 1 to 500 characters' end),
       ('scope', case when n.scope not in ('forever', 'active') then 'must be forever or active' end),
-      ('run_at', case when not isfinite(n.run_at) then 'must be a finite time' end),
+      ('run_at', case when not windlass._is_time(n.run_at) then 'must be a time from 1970 to 9999' end),
       ('trace_id', case when length(n.trace_id) > 200 then 'must have at most 200 characters' end),
       ('correlation_id', case when length(n.correlation_id) > 200 then 'must have at most 200 characters' end),
       ('concurrency_key', case when length(n.concurrency_key) not between 1 and 500 then 'must have 1 to 500 characters'

@@ -1,7 +1,8 @@
 -- These jobs as the outside sees them, with the state that their place in the tables gives them.
 --
 -- The one text that derives a state.  One statement, hence one snapshot: a job that moves meanwhile is seen
--- in its old place or in its new one, never in both or in none.
+-- in its old place or in its new one, never in both or in none.  That attempts are among p_ids too is said for the planner:
+-- it plans for the days of these jobs only.
 -- definer: none
 create function windlass._describe_jobs(p_tenant uuid, p_ids uuid[])
 returns table (
@@ -12,9 +13,11 @@ returns table (
   cancel_requested boolean, ended_reason text, read_at timestamptz,
   concurrency_key text, concurrency_limit integer
 )
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
   with placed as materialized (
     select j.*, l.queue, l.kind, l.priority as lane_priority, a.version as a_version, a.counted as a_counted,
            a.result, a.error, a.ends, a.finished_at, a.started_at as a_started_at,
@@ -30,7 +33,7 @@ as $$
     left join windlass_data.scheduled as s on s.tenant_id = j.tenant_id and s.job_id = j.id
     left join lateral (
       select a.* from windlass_data.attempt as a
-      where a.tenant_id = j.tenant_id and a.job_id = j.id
+      where a.tenant_id = j.tenant_id and a.job_id = j.id and a.job_id = any (p_ids)
       order by a.version desc limit 1
     ) as a on true
     where j.tenant_id = p_tenant and j.id = any (p_ids)
@@ -44,13 +47,14 @@ as $$
          p.max_attempts::integer, p.timeout_ms, p.retry, p.idempotency_key,
          coalesce(p.trace_id, replace(p.id::text, '-', '')), p.correlation_id,
          least(coalesce((select sum(a.cost_cents) from windlass_data.attempt as a
-                         where a.tenant_id = p.tenant_id and a.job_id = p.id), 0)
+                         where a.tenant_id = p.tenant_id and a.job_id = p.id and a.job_id = any (p_ids)), 0)
                + coalesce((select sum(c.cents) from windlass_data.cost as c
                            where c.tenant_id = p.tenant_id and c.job_id = p.id), 0), 9223372036854775807)::bigint,
          le.node_id, le.expires_at,
          p.state = 'running' and exists (
            select from windlass_data.cancel_request as c where c.tenant_id = p.tenant_id and c.job_id = p.id),
-         p.ended_reason, windlass_data.clock(), p.concurrency_key, p.concurrency_limit::integer
+         coalesce(p.ended_reason, case p.state when 'skipped' then p.result ->> 'reason' end), windlass_data.clock(),
+         p.concurrency_key, p.concurrency_limit::integer
   from placed as p
   left join lateral (
     select le.claimed_at, le.node_id, le.expires_at, m.version, m.counted
@@ -59,6 +63,7 @@ as $$
     where p.state = 'running' and le.lane_id = p.lane_id and le.tenant_id = p.tenant_id
       and p.id = any (le.job_ids) and m.job_id = p.id
     order by m.version desc limit 1
-  ) as le on true
+  ) as le on true;
+end
 $$;
 comment on function windlass._describe_jobs(uuid, uuid[]) is 'Jobs of one tenant as the outside sees them.';

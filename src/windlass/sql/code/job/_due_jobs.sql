@@ -1,9 +1,9 @@
--- Lock and return up to p_limit jobs of one pair of tables (a day as YYYYMMDD, or `rest`) that finished in this state
+-- Lock and return up to p_limit jobs of one pair of tables (a day as YYYYMMDD, `rest` or `ahead`) that finished in this state
 -- no later than p_before.
 --
 -- Passes over what somebody else holds, so it never waits; the caller looks again, under the locks, where the jobs
 -- stand.  A finished job that a lease still names is left until the lease is settled, which needs its attempt.  Row
--- security hides the statistics from the planner, so it is told to walk the indexes, in the rest in their whole order.
+-- security hides the statistics from the planner, so it is told to walk the indexes, outside the days in their whole order.
 -- definer: none
 create function windlass._due_jobs(p_part text, p_state text, p_before timestamptz, p_limit integer)
 returns table (tenant_id uuid, job_id uuid)
@@ -41,8 +41,8 @@ begin
     select h.* from by_hand as h
     limit $2
   $query$, 'attempt_' || p_part, 'job_' || p_part, p_state, p_before,
-           case p_part when 'rest' then 'order by a.ends, a.finished_at' end,
-           case p_part when 'rest' then 'order by j.ended_state, j.ended_at' end)
+           case when p_part in ('rest', 'ahead') then 'order by a.ends, a.finished_at' end,
+           case when p_part in ('rest', 'ahead') then 'order by j.ended_state, j.ended_at' end)
   using windlass_data.bound_tenant(), p_limit;
 end
 $$;

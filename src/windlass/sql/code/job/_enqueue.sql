@@ -2,8 +2,9 @@
 --
 -- The unique key decides between producers that use the same idempotency key: the second waits for the first to
 -- commit or roll back.  A duplicate writes nothing.  Keys are taken in key order, so batches never deadlock.
+-- p_held: the caller holds the limits on depth.
 -- definer: none
-create function windlass._enqueue(p_tenant uuid, p_jobs windlass_data.new_job[])
+create function windlass._enqueue(p_tenant uuid, p_jobs windlass_data.new_job[], p_held boolean default false)
 returns table (ordinal integer, job_id uuid, created boolean)
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -27,7 +28,7 @@ begin
   end if;
 
   v_limited := exists (select from windlass_data.depth_limit);
-  if v_limited then
+  if v_limited and not p_held then
     perform windlass._hold_depth(v_lanes);
   end if;
   if not exists (select from unnest(p_jobs) as n where n.key is not null) then
@@ -73,11 +74,12 @@ begin
     perform windlass._join_key_lines(p_tenant, v_new);
   end if;
   if v_limited and v_made is not null then
-    perform windlass._check_depth(v_made);
+    perform windlass._check_depth(v_made, true);
   end if;
   perform windlass._note_work(v_lanes);
   perform windlass._wake(
-    array(select distinct coalesce(n.queue, 'default') from unnest(p_jobs) as n), cardinality(p_jobs));
+    array(select distinct coalesce(n.queue, 'default') from unnest(p_jobs) as n), cardinality(p_jobs),
+    array(select distinct n.kind from unnest(p_jobs) as n), p_tenant);
 end
 $$;
-comment on function windlass._enqueue(uuid, windlass_data.new_job[]) is 'Enqueue a batch of jobs for one tenant.';
+comment on function windlass._enqueue is 'Enqueue a batch of jobs for one tenant.';

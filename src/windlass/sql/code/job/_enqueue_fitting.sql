@@ -17,7 +17,8 @@ begin
   return query
   select s, e.job_id, coalesce(e.created, false)
   from generate_subscripts(v_jobs, 1) as s
-  left join windlass._enqueue(p_tenant, array(select v_jobs[p] from unnest(v_places) as p)) as e on v_places[e.ordinal] = s
+  left join windlass._enqueue(p_tenant, array(select v_jobs[p] from unnest(v_places) as p), true) as e
+    on v_places[e.ordinal] = s
   order by s;
 end
 $$;

@@ -27,7 +27,8 @@ as $$
   from attempts as t
   union all
   select t.finished_at, t.outcome, case t.outcome when 'crashed' then 'windlass' else t.node_id::text end, t.number,
-         t.error ->> 'message', jsonb_build_object('error', t.error ->> 'type', 'cost_cents', t.cost_cents), 2
+         case t.outcome when 'skipped' then t.result ->> 'reason' else t.error ->> 'message' end,
+         jsonb_build_object('error', t.error ->> 'type', 'cost_cents', t.cost_cents), 2
   from attempts as t
   where t.outcome is not null
   union all

@@ -9,7 +9,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_now timestamptz := windlass_data.clock();
-  v_actor text := nullif(left(current_setting('windlass.actor', true), 200), '');
+  v_actor text := left(coalesce(nullif(current_setting('windlass.actor', true), ''), session_user), 200);
   v_due boolean := coalesce(p_job.run_at <= v_now, true);
 begin
   with fresh as materialized (

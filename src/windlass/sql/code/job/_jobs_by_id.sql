@@ -37,7 +37,7 @@ begin
       return query
       select m.job_id
       from windlass_data.lane as l
-      join windlass_data.lease as le on le.lane_id = l.id
+      join windlass_data.lease as le on le.tenant_id = p_tenant and le.lane_id = l.id
       cross join lateral unnest(le.job_ids, le.versions) as m(job_id, version)
       where l.tenant_id = p_tenant and m.job_id < p_before
         and not exists (

@@ -19,10 +19,7 @@ begin
       ('kind', case when n.kind is null or n.kind !~ '^[A-Za-z0-9_][A-Za-z0-9_.:/-]{0,199}$'
                     then 'must have 1 to 200 letters, digits or _ . : / -' end),
       ('queue', case when coalesce(n.queue, 'default') !~ '^[A-Za-z0-9_][A-Za-z0-9_.:/-]{0,99}$'
-                     then 'must have 1 to 100 letters, digits or _ . : / -'
-                     when starts_with(n.queue, 'windlass.') and n.queue <> 'windlass.cluster'
-                       and (n.queue, n.kind) <> ('windlass.system', 'windlass.redrive')
-                     then 'must not begin with windlass., which is for Windlass itself' end),
+                     then 'must have 1 to 100 letters, digits or _ . : / -' end),
       ('priority', case when n.priority not between -32768 and 32767 then 'must be from -32768 to 32767' end)
   ) as f(field, why)
   where f.why is not null

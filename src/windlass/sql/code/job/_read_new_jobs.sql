@@ -30,12 +30,11 @@ begin
     from jsonb_array_elements(p_jobs) with ordinality as e(value, place)
     order by e.place);
   -- A payload may be the null of JSON, which the record cannot tell from none.
-  for v_place in
-    select s.place from generate_subscripts(v_jobs, 1) as s(place)
-    where v_jobs[s.place].payload is null and p_jobs -> (s.place - 1) ? 'payload'
-  loop
-    v_jobs[v_place].payload := 'null';
+  for v_place in select s.place from generate_subscripts(v_jobs, 1) as s(place) where v_jobs[s.place].payload is null loop
+    v_jobs[v_place].payload := case when p_jobs -> (v_place - 1) ? 'payload' then 'null' else '{}' end;
   end loop;
+  perform windlass._refuse_reserved(n.queue, n.ordinality::integer)
+  from unnest(v_jobs) with ordinality as n where starts_with(n.queue, 'windlass.');
   return v_jobs;
 exception
   when data_exception then

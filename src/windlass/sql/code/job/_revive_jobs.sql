@@ -13,6 +13,7 @@ as $$
 declare
   v_now timestamptz := windlass_data.clock();
   v_lanes integer[];
+  v_revived uuid[];
 begin
   with revived as (
     update windlass_data.attempt as a
@@ -56,8 +57,8 @@ begin
     select p_tenant, (r.event).id, windlass_data.event_digest(r.event), row_number() over () = 1
     from recorded as r
   )
-  select array_agg(distinct m.lane_id) into v_lanes from moved as m;
-  perform windlass._join_key_lines(p_tenant, p_jobs);
+  select array_agg(distinct m.lane_id), array_agg(m.id order by m.id) into v_lanes, v_revived from moved as m;
+  perform windlass._join_key_lines(p_tenant, v_revived);  -- somebody else may have revived the others meanwhile
   perform windlass._note_work(v_lanes);
   perform windlass._wake(array(
     select distinct l.queue from windlass_data.lane as l where l.id = any (v_lanes)), cardinality(p_jobs));

@@ -17,7 +17,8 @@ create function windlass.enqueue_job(
   p_correlation_id text default null,
   p_id uuid default null,
   p_concurrency_key text default null,
-  p_concurrency_limit integer default null
+  p_concurrency_limit integer default null,
+  p_actor text default null
 ) returns table (job_id uuid, created boolean)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -29,7 +30,14 @@ declare
   v_job windlass_data.new_job := row(
     coalesce(p_id, windlass_data.new_id()), p_kind, p_payload, p_queue, p_priority, p_run_at, p_max_attempts, p_retry,
     p_timeout_ms, p_key, p_scope, p_trace_id, p_correlation_id, p_concurrency_key, p_concurrency_limit);
+  v_actor text;
 begin
+  if starts_with(p_queue, 'windlass.') then
+    perform windlass._refuse_reserved(p_queue);
+  end if;
+  if p_actor is not null then
+    v_actor := windlass._act_as(p_actor);
+  end if;
   if p_key is null and p_concurrency_key is null and p_concurrency_limit is null then
     job_id := v_job.id;
     created := windlass._enqueue_one(p_tenant, v_job);
@@ -37,6 +45,9 @@ begin
     select e.job_id, e.created into job_id, created from windlass._enqueue(p_tenant, array[v_job]) as e;
   end if;
   perform set_config('windlass.tenant_id', v_before, true);
+  if p_actor is not null then
+    perform set_config('windlass.actor', v_actor, true);
+  end if;
   return next;
 end
 $$;

@@ -25,8 +25,8 @@ declare
   v_state text;
 begin
   perform windlass._check_said(p_reason, p_actor);
-  if not isfinite(p_run_at) then
-    raise exception 'run_at must be a finite time' using errcode = 'WL007';
+  if not windlass._is_time(p_run_at) then
+    raise exception 'run_at must be a time from 1970 to 9999' using errcode = 'WL007';
   elsif p_priority not between -32768 and 32767 then
     raise exception 'the priority must be from -32768 to 32767' using errcode = 'WL007';
   end if;

@@ -4,26 +4,16 @@
 -- A worker that claims again and again may tell what it knows (see survey_lanes): p_marks are the places in line of
 -- p_lanes up to which there is nothing for it, and flows take their turns in the order of p_lanes.  With p_only it looks
 -- at no other lanes, and neither promotes nor recovers anything.  p_since: what was due or had expired before then was
--- seen to already; null looks at all.
---
--- Finding nothing, it looks for expired leases: recovery needs no reaper.  Finding less than was asked for, and less than
--- ten, with p_wait it notes that this node wants to be told of new work; one that finds more takes that back.  With
--- p_hint, where a rate holds jobs back, a last row that names no job says when to ask again: in expires_at, and as
+-- seen to already; null looks at all.  Finding nothing, it looks for expired leases.  Finding less than was asked for, and
+-- less than ten, with p_wait it notes that this node wants to be told of new work; one that finds more takes that back.
+-- With p_hint, where a rate holds jobs back, a last row that names no job says when to ask again: in expires_at, and as
 -- microseconds from now in seq.
 -- definer: engine
 -- grant: worker
 create function windlass.claim_jobs(
-  p_node uuid,
-  p_queues text[],
-  p_kinds text[] default null,
-  p_limit integer default 1,
-  p_lease_seconds double precision default 30,
-  p_wait boolean default false,
-  p_lanes integer[] default null,
-  p_marks bigint[] default null,
-  p_only boolean default false,
-  p_since timestamptz default null,
-  p_hint boolean default false
+  p_node uuid, p_queues text[], p_kinds text[] default null, p_limit integer default 1,
+  p_lease_seconds double precision default 30, p_wait boolean default false, p_lanes integer[] default null,
+  p_marks bigint[] default null, p_only boolean default false, p_since timestamptz default null, p_hint boolean default false
 ) returns table (
   job_id uuid, tenant_id uuid, queue text, kind text, priority integer, payload jsonb, token uuid, version integer,
   counted integer, max_attempts integer, expires_at timestamptz, timeout_ms integer, trace_id text,
@@ -37,7 +27,7 @@ as $$
 declare
   v_now timestamptz := windlass_data.clock();
   v_lease interval;
-  v_limited boolean := exists (select from windlass_data.job_limit as m where m.claims);
+  v_look record;  -- what most claims find nothing of, so that they ask once
   v_count integer;
   v_taken record;
   v_first uuid;
@@ -52,12 +42,21 @@ begin
     raise exception 'every lane needs its mark' using errcode = 'WL007';
   end if;
   v_lease := make_interval(secs => p_lease_seconds);
-  if not p_only then
+  if exists (select from windlass_data.role_tenant) then
+    perform windlass._refuse_foreign_node(p_node);
+  end if;
+  select exists (select from windlass_data.job_limit as m where m.claims) as limited,
+         exists (select from windlass_data.key_check)
+         or exists (select from windlass_data.scheduled as s
+                    where s.run_at <= v_now and s.run_at >= coalesce(p_since, '-infinity') order by s.run_at limit 1) as due,
+         (select count(*) from windlass_data.waiting as w where w.node_id = p_node and w.queue = any (p_queues)) as waits
+  into v_look;
+  if v_look.due and not p_only then
     perform windlass._promote_jobs(greatest(p_limit, 100), p_since);
   end if;
   for v_round in 1..2 loop
     select t.* into v_taken
-    from windlass._take_open(p_node, p_queues, p_kinds, p_limit, v_now, v_lease, p_lanes, p_marks, p_only, v_limited,
+    from windlass._take_open(p_node, p_queues, p_kinds, p_limit, v_now, v_lease, p_lanes, p_marks, p_only, v_look.limited,
                              v_round = 1) as t;
     v_count := coalesce(cardinality(v_taken.jobs), 0);
     exit when v_count > 0 or p_only
@@ -83,12 +82,15 @@ begin
     select l.queue, l.kind, l.priority from windlass_data.lane as l where l.id = t.lane_id offset 0
   ) as l
   order by t.turn;
-  expires_at := case when p_hint and v_limited and v_count < p_limit then windlass._next_room(v_taken.open, v_now) end;
+  expires_at := case when p_hint and v_look.limited and v_count < p_limit then windlass._next_room(v_taken.open, v_now) end;
   if expires_at is not null then
     seq := extract(epoch from expires_at - v_now) * 1000000;
     return next;
   end if;
-  perform windlass._set_waiting(p_node, p_queues, p_wait and v_count < least(p_limit, 10));
+  p_wait := p_wait and v_count < least(p_limit, 10);
+  if v_look.waits <> p_wait::integer * cardinality(p_queues) then
+    perform windlass._set_waiting(p_node, p_queues, p_wait);
+  end if;
 end
 $$;
 comment on function windlass.claim_jobs is 'Claim jobs for a node; returns them with their leases.';

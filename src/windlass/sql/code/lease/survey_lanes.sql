@@ -37,6 +37,9 @@ begin
      or cardinality(p_lanes) <> cardinality(p_marks) then
     raise exception 'a survey needs a node, its queues, and a floor and a mark for each lane' using errcode = 'WL007';
   end if;
+  if v_bound is not null then
+    perform windlass._refuse_foreign_node(p_node);
+  end if;
   perform windlass._promote_jobs(1000, p_since);
   return query
   with open as materialized (

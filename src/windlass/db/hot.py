@@ -1,0 +1,110 @@
+"""Statements that a process says again and again: prepared at their first use, and sent past the cursor.
+
+A cursor finds out for each value how it is written and for each statement whether it is worth preparing.
+That takes as long as all else that a client does for a lone job, so calls that say `hot` go straight to
+libpq.  Their values are of a few types, written here; what comes back is read as anywhere else.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from psycopg import AsyncConnection, Connection
+from psycopg.abc import Buffer, PQGen
+from psycopg.adapt import Transformer
+from psycopg.errors import error_from_result
+from psycopg.generators import execute
+from psycopg.pq import ExecStatus, Format
+from psycopg.pq.abc import PGresult
+from psycopg.rows import TupleRow
+
+from windlass.db.call import Call, Row
+from windlass.db.wire import Ids, OurTypes, RawTypes, Texts
+
+__all__ = ["AsyncOurConnection", "OurConnection", "run_hot", "written"]
+
+_READ_RAW, _READ = RawTypes(), OurTypes()
+
+
+class AsyncOurConnection(AsyncConnection[TupleRow]):
+    """A connection of ours on an event loop, which knows what was prepared on it."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.prepared: dict[str, bytes] = {}
+
+
+class OurConnection(Connection[TupleRow]):
+    """The same for a thread."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.prepared: dict[str, bytes] = {}
+
+
+def run_hot(connection: AsyncOurConnection | OurConnection, call: Call[Any]) -> PQGen[Sequence[Row]]:
+    """Carry out a call: for the `wait` of the connection, whose `lock` the caller holds."""
+    server = connection.pgconn
+    values, formats = written(call.values)
+    if connection.prepare_threshold is None:  # a pooler: the next statement may go to another session
+        server.send_query_params(call.text.encode(), values, None, formats, Format.BINARY)
+    else:
+        name = connection.prepared.get(call.text)
+        if name is None:
+            name = b"windlass_%d" % len(connection.prepared)
+            server.send_prepare(name, call.text.encode())
+            yield from _answer(connection)
+            connection.prepared[call.text] = name
+        server.send_query_prepared(name, values, formats, Format.BINARY)
+    result = yield from _answer(connection)
+    reader = Transformer(_READ_RAW if call.raw else _READ)
+    reader.set_pgresult(result, format=Format.BINARY)
+    rows: Sequence[Row] = reader.load_rows(0, result.ntuples, tuple)
+    return rows
+
+
+def _answer(connection: AsyncOurConnection | OurConnection) -> PQGen[PGresult]:
+    result: PGresult
+    (result,) = yield from execute(connection.pgconn)
+    if result.status in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK):
+        return result
+    raise error_from_result(result, encoding="utf-8")
+
+
+def written(values: Sequence[Any]) -> tuple[list[Buffer | None], list[Format]]:
+    """Values as libpq takes them, and in which of PostgreSQL's forms each is."""
+    sent: list[Buffer | None] = []
+    formats: list[Format] = []
+    for value in values:
+        if value is None:
+            sent.append(None)
+            formats.append(Format.TEXT)
+        else:
+            form, write = _TEXTS if _is_texts(value) else _WRITERS[type(value)]
+            sent.append(write(value))
+            formats.append(form)
+    return sent, formats
+
+
+def _is_texts(value: Any) -> bool:
+    return type(value) is list and any(isinstance(one, str) for one in value)
+
+
+def _numbers(values: list[Any]) -> bytes:
+    return b"{%s}" % ",".join(["NULL" if value is None else repr(value) for value in values]).encode()
+
+
+# Text goes in its binary form, which has a length: in the other one a NUL would cut it short.
+_WRITERS: dict[type, tuple[Format, Callable[[Any], Buffer]]] = {
+    str: (Format.BINARY, str.encode),
+    UUID: (Format.BINARY, lambda value: value.bytes),
+    Ids: (Format.BINARY, Ids.as_array),
+    Texts: (Format.BINARY, Texts.as_array),
+    bool: (Format.TEXT, lambda value: b"t" if value else b"f"),
+    int: (Format.TEXT, lambda value: b"%d" % value),
+    float: (Format.TEXT, lambda value: repr(value).encode()),
+    datetime: (Format.TEXT, lambda value: value.isoformat().encode()),
+    list: (Format.TEXT, _numbers),
+}
+_TEXTS = (Format.BINARY, lambda values: Texts(values).as_array())
