@@ -1,6 +1,7 @@
 """Fixtures for every test that needs PostgreSQL.
 
-Tests run on the default version.  Those marked `every_version` also run on each other one found here
+Tests run on the default version.  Those marked `every_version` also run on each other one found here, and
+those marked `outer_versions`, which cost much, on the oldest of them,
 with `--all-versions`, or with PG_VERSIONS=all (or a list, as in PG_VERSIONS=16,18) in the environment.
 """
 
@@ -25,7 +26,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--all-versions",
         action="store_true",
-        help="run the tests marked every_version on each PostgreSQL version found",
+        help="run the tests marked every_version or outer_versions on the PostgreSQL versions found",
     )
 
 
@@ -35,7 +36,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     config = metafunc.config
     versions = config.stash.setdefault(_VERSIONS, []) or _chosen_versions(config)
     config.stash[_VERSIONS] = versions
-    if metafunc.definition.get_closest_marker("every_version") is None:
+    if metafunc.definition.get_closest_marker("outer_versions") is not None:
+        versions = [*versions[:1], *(v for v in versions[1:] if v == min(versions))]
+    elif metafunc.definition.get_closest_marker("every_version") is None:
         versions = versions[:1]
     metafunc.parametrize("pg_version", versions, ids=[f"pg{version}" for version in versions])
 

@@ -9,7 +9,7 @@ the catalog, and the next test gets a new database.
 from typing import Any
 
 import psycopg
-from psycopg import Connection
+from psycopg import Connection, sql
 from psycopg.pq import TransactionStatus
 from psycopg.rows import namedtuple_row
 
@@ -74,17 +74,14 @@ class Pristine:
             autocommit=True,
             row_factory=namedtuple_row,
             application_name="windlass tests reuse",
+            # No trigger may refuse.  For good: to change it makes the session plan every statement again.
+            options="-c session_replication_role=replica",
         )
         self._tables = [row.name for row in self._ask(_TABLES)]
-        self._seeds = [(table, rows) for table in self._tables if (rows := self._rows(table)) is not None]
-        self._sequences = [
-            (row.name, *self._ask(f"select last_value, is_called from {row.name}")[0])
-            for row in self._ask(_SEQUENCES)
-        ]
+        self._make_reset()
         self._clock = self._value(_CLOCK)
         self._fingerprint = self._value(_FINGERPRINT)
         self._size = self._value("select pg_database_size(current_database())")
-        self._reset = _reset_text(self._tables)
 
     def restore(self, kept: list[Connection[Any]]) -> bool:
         """Make it so again; False if that cannot be done, and the database has to go."""
@@ -103,7 +100,7 @@ class Pristine:
                 return False
             if self._value("select pg_database_size(current_database())") > self._size + _MUCH_BYTES:
                 return False
-            self._empty()
+            self._ask("select pg_temp.reset()")
         except psycopg.Error:
             return False
         return True
@@ -111,18 +108,20 @@ class Pristine:
     def close(self) -> None:
         self._conn.close()
 
-    def _empty(self) -> None:
-        with self._conn.transaction():
-            self._conn.execute("set local session_replication_role = replica")
-            self._conn.execute(self._reset)
-            for table, rows in self._seeds:
-                self._conn.execute(
-                    f"insert into {table} overriding system value"
-                    f" select * from jsonb_populate_recordset(null::{table}, %s::jsonb)".encode(),
-                    (rows,),
-                )
-            for name, last, called in self._sequences:
-                self._conn.execute("select setval(%s::regclass, %s, %s)", (name, last, called))
+    def _make_reset(self) -> None:
+        """A function, so that its statements are planned once and not after every test."""
+        lines = [f"delete from only {table};" for table in self._tables]
+        for table in self._tables:
+            if (rows := self._rows(table)) is not None:
+                row = f"jsonb_populate_recordset(null::{table}, {_literal(rows)}::jsonb)"
+                lines.append(f"insert into {table} overriding system value select * from {row};")
+        for sequence in self._ask(_SEQUENCES):
+            last, called = self._ask(f"select last_value, is_called from {sequence.name}")[0]
+            lines.append(f"perform setval('{sequence.name}', {last}, {called});")
+        body = "\n".join(["begin", *lines, "end"])
+        self._conn.execute(
+            f"create function pg_temp.reset() returns void language plpgsql as {_literal(body)}".encode()
+        )
 
     def _rows(self, table: str) -> str | None:
         rows: str | None = self._value(f"select jsonb_agg(t)::text from only {table} as t")
@@ -145,6 +144,5 @@ def is_calm(conn: Connection[Any]) -> bool:
     )
 
 
-def _reset_text(tables: list[str]) -> bytes:
-    deletes = "\n".join(f"  delete from only {table};" for table in tables)
-    return f"do $reset$ begin\n{deletes}\nend $reset$".encode()
+def _literal(text: str) -> str:
+    return sql.Literal(text).as_string()

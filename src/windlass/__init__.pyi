@@ -2,13 +2,16 @@ from windlass.app import JobFunction, Windlass
 from windlass.client import JobHandle, SyncJobHandle
 from windlass.cluster import LeaderContext
 from windlass.errors import (
+    Forbidden,
     IdempotencyConflict,
     InvalidInput,
     InvalidTransition,
     JobFailed,
+    LeaseLost,
     LimitExceeded,
     NotFound,
     NotLeader,
+    SchemaMismatch,
     Unavailable,
     WaitTimeout,
     WindlassError,
@@ -18,6 +21,7 @@ from windlass.worker.context import JobContext
 
 __all__ = [
     "Cancel",
+    "Forbidden",
     "IdempotencyConflict",
     "InvalidInput",
     "InvalidTransition",
@@ -28,12 +32,14 @@ __all__ = [
     "JobHandle",
     "JobState",
     "LeaderContext",
+    "LeaseLost",
     "LimitExceeded",
     "NewJob",
     "NotFound",
     "NotLeader",
     "RetryAfter",
     "RetryPolicy",
+    "SchemaMismatch",
     "Skip",
     "Snooze",
     "SyncJobHandle",

@@ -108,7 +108,10 @@ class Forbidden(WindlassError):
 
 
 class LimitExceeded(WindlassError):
-    """A limit is reached; `retry_after` says in how many seconds to ask again, when that is known."""
+    """A limit is reached; `retry_after` is an estimate of the seconds after which there is room.
+
+    It is known where the limit on depth has a rate too, and is what that rate takes; otherwise None.
+    """
 
     code = "limit_exceeded"
     sqlstate = "WL006"

@@ -116,6 +116,11 @@ class Settings(BaseModel):
     debug: bool = False
     """Whether a command that fails shows where in the code it did."""
 
+    @property
+    def named_tenant(self) -> str | None:
+        """The tenant, if one was named at all."""
+        return self.tenant if "tenant" in self.model_fields_set else None
+
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> Self:
         """The settings that the environment gives; an override that is not None goes first."""

@@ -62,10 +62,10 @@ def test_terminated_python_leaves_no_server(data_dir: Path) -> None:
 
 def test_recovery_may_take_as_long_as_it_needs(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The server answers "starting up" for several times as long as silence would be borne."""
-    monkeypatch.setattr("windlass.db.embedded.launch.SILENT_SECONDS", 1.5)
+    monkeypatch.setattr("windlass.db.embedded.launch.SILENT_SECONDS", 0.8)
     begun = data_dir / "pgdata" / "begun"
     (data_dir / "pgdata" / "recovery.signal").touch()
-    fetch = "test -e begun || { touch begun; sleep 5; }; false"
+    fetch = "test -e begun || { touch begun; sleep 2.6; }; false"
     with EmbeddedServer.start(data_dir, settings={"restore_command": fetch}) as server:
         assert begun.exists()
         assert answers(server.url())

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.integration.command import Command
-from tests.support import Database
+from tests.sql.steps import Session
+from tests.support import Clock, Database
 from windlass.client import AsyncClient
 from windlass.cluster import Sealer
 from windlass.db.link import AsyncLink
@@ -97,6 +98,7 @@ def test_words_that_do_not_go_together(windlass: Command) -> None:
         (("verify", "--tenant", "nobody"), 3),
         (("list", "--installation", "--tenant", "default"), 2),
         (("list", "--job", "x"), 2),
+        (("list", "--action", "job.cancel,nope"), 6),
     ):
         assert windlass.here("audit", *words).code == code, words
 
@@ -108,6 +110,7 @@ def test_a_bound_role_checks_its_own(windlass: Command, db: Database, tmp_path: 
     answer = bound("audit", "verify", "--all")
     assert (answer.code, answer.out.split(";")[0]) == (0, "ok      acme: 2 events sealed")
     assert "not open to this role" in answer.err
+    assert bound.here("audit", "verify").ok().out.startswith("ok      acme:")
     assert bound.here("audit", "verify", "--installation").code == 5
 
 
@@ -130,3 +133,20 @@ async def test_what_is_left_over_is_sealed_by_the_node(db: Database) -> None:
         assert sealer.sealed == 5
         report = await client.verify_audit(page=2)
         assert (report.sealed, report.unsealed, report.sound) == (5, 0, True)
+
+
+async def test_how_attempts_ended_is_chained_by_the_node(db: Database, clock: Clock) -> None:
+    jobs, link = Session(db.connection()), AsyncLink(db.url())
+    jobs.enqueue()
+    jobs.complete(jobs.claim_one())
+    sealer = Sealer(link)
+    for _ in range(2):
+        clock.advance(120)
+        await sealer.tick()
+    await link.close()
+    assert (sealer.attempts, sealer.sealed) == (1, 1)
+    db.execute("update windlass_data.attempt set cost_cents = 5", role="superuser")
+    async with AsyncClient(Settings(database_url=db.url())) as client:
+        report = await client.verify_audit()
+    assert report.fault is not None
+    assert (report.fault.fault, report.fault.place) == ("attempt_altered", 1)

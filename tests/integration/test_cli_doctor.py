@@ -244,21 +244,28 @@ def test_a_database_that_is_not_there(tmp_path: Path) -> None:
     assert "secret" not in answer.out + answer.err
 
 
-def test_the_pooler_setting_and_the_way_to_listen(windlass: Command, db: Database) -> None:
+def test_the_pooler_setting_and_the_way_to_listen(
+    windlass: Command, db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
     windlass.environment["WINDLASS_POOLER"] = "transaction"
     answer = windlass.here("doctor", "--json").ok()
     assert finding(answer, "pooler")["level"] == "warn"
     assert "WINDLASS_LISTEN_URL" in finding(answer, "listener")["advice"]
 
     windlass.environment["WINDLASS_LISTEN_URL"] = db.url().replace(db.name, "windlass")
+    monkeypatch.setattr("windlass.cli.doctor.probes.LISTEN_SECONDS", 0.2)  # nothing will come
     elsewhere = finding(windlass.here("doctor", "--json"), "listener")
     assert elsewhere["level"] == "fail"
 
 
 @pytest.mark.skipif(PROGRAM is None, reason="pgbouncer is not installed")
-def test_a_pooler_that_nobody_told_of(windlass: Command, db: Database, pooled_url: str) -> None:
+def test_a_pooler_that_nobody_told_of(
+    windlass: Command, db: Database, pooled_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     windlass.environment["WINDLASS_DATABASE_URL"] = pooled_url
-    untold = windlass.here("doctor", "--json")
+    with monkeypatch.context() as impatient:
+        impatient.setattr("windlass.cli.doctor.probes.LISTEN_SECONDS", 0.2)
+        untold = windlass.here("doctor", "--json")
     assert untold.code == 1
     assert finding(untold, "pooler")["level"] == "fail"
     assert "WINDLASS_POOLER=transaction" in finding(untold, "pooler")["advice"]
@@ -269,3 +276,21 @@ def test_a_pooler_that_nobody_told_of(windlass: Command, db: Database, pooled_ur
     assert {found["check"]: found["level"] for found in told.json["findings"]}["pooler"] == "ok"
     assert finding(told, "listener")["level"] == "ok"
     assert finding(told, "isolation")["level"] == "ok"
+
+
+def test_a_login_bound_to_a_tenant_is_no_leak(windlass: Command, db: Database) -> None:
+    db.fetch("select windlass.bind_role('test_operator', windlass.create_tenant('acme', null))")
+    answer = windlass.here("doctor", "--json", "--database-url", db.url("operator")).ok()
+    assert finding(answer, "isolation")["level"] == "ok"
+
+
+def test_what_mends_a_schema_depends_on_what_is_wrong_with_it(windlass: Command, db: Database) -> None:
+    unknown = "insert into windlass_data.schema_version (name, sha256) values ('9999_later', %s)"
+    db.execute(unknown, "0" * 64, role="superuser")
+    newer = finding(windlass.here("doctor", "--json"), "schema")
+    assert "upgrade windlass" in newer["sentence"]
+    assert newer["advice"] is None
+    db.execute("delete from windlass_data.schema_version where name > '9'", role="superuser")
+    changed = "update windlass_data.schema_version set sha256 = %s where name = 'code'"
+    db.execute(changed, "0" * 64, role="superuser")
+    assert "as the owner" in finding(windlass.here("doctor", "--json"), "schema")["advice"]

@@ -85,6 +85,11 @@ def test_common_options_may_stand_before_the_command(windlass: Command, words: l
     assert windlass.here(*words).ok().json == {"items": [], "next_cursor": None}
 
 
+def test_the_overview_names_them(windlass: Command) -> None:
+    told = windlass.here("--help").ok().out
+    assert all(option in told for option in ("--json", "--database-url", "--tenant"))
+
+
 def test_a_database_may_be_named_before_the_command(db: Database, tmp_path: Path) -> None:
     assert Command(tmp_path).here("--database-url", db.url(), "queues", "--json").ok().json == {"items": []}
 

@@ -27,7 +27,7 @@ def test_migrating_once_and_again(empty_db: Database, tmp_path: Path) -> None:
 
     done = windlass("migrate", "--json").ok().json
     assert done["changed"]
-    assert done["applied"][0] == "0001_job_lifecycle"
+    assert done["applied"][0] == "0001_ground"
     assert windlass("migrate").ok().out == "Nothing to do: the schema is that of this release.\n"
     assert windlass.here("migrate", "--check", "--json").ok().json == {"up_to_date": True}
     assert Command(tmp_path, empty_db.url()).here("migrate", "--check").code == 0
@@ -47,7 +47,7 @@ def test_the_script_needs_no_database(empty_db: Database, tmp_path: Path) -> Non
     empty_db.connection("superuser").execute(script.out.encode())
     assert Command(tmp_path, empty_db.url()).here("migrate", "--check").code == 0
     assert windlass.here("migrate", "--sql", "--json").ok().json == {"sql": script.out}
-    shorter = windlass.here("migrate", "--sql", "--since", "0001_job_lifecycle").ok().out
+    shorter = windlass.here("migrate", "--sql", "--since", "0001_ground").ok().out
     assert len(shorter) < len(script.out)
 
 
@@ -55,7 +55,7 @@ def test_the_script_needs_no_database(empty_db: Database, tmp_path: Path) -> Non
     ("words", "code"),
     [
         (["--sql", "--check"], 2),
-        (["--since", "0001_job_lifecycle"], 2),
+        (["--since", "0001_ground"], 2),
         (["--sql", "--since", "0000_nothing"], 6),
     ],
 )

@@ -1,6 +1,7 @@
 """The commands of operators, and what every command does when it cannot do its work."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -42,21 +43,26 @@ def test_tenants(windlass: Command, db: Database) -> None:
     assert windlass.here("tenants", "create", "acme", "--name", "Other").code == 4
     assert windlass.here("tenants", "create", "Not A Slug").code == 6
 
-    windlass.here("enqueue", "greet", "--tenant", created).ok()
+    theirs = windlass.here("enqueue", "greet", "--tenant", created).ok().out.strip()
+    shown = windlass.here("jobs", "show", theirs, "--tenant", "acme").ok().out
+    assert re.search("^tenant +acme$", shown, re.MULTILINE)
+    mine = windlass.here("enqueue", "greet", "--delay", "1h").ok().out.strip()
+    assert "tenant" not in windlass.here("jobs", "show", mine).ok().out
     tenants = windlass("tenants", "--json").ok().json["items"]
     assert [(tenant["slug"], tenant["ready"]) for tenant in tenants] == [("acme", 1), ("default", 0)]
     assert "Acme Ltd" in windlass("tenants", "list").ok().out
 
 
 def test_a_role_bound_to_a_tenant_names_no_other(windlass: Command, db: Database, tmp_path: Path) -> None:
-    windlass.here("tenants", "create", "acme").ok()
+    acme = windlass.here("tenants", "create", "acme").ok().out.strip()
     assert (
         windlass("tenants", "bind", "test_producer", "acme").ok().out == "test_producer acts for acme only\n"
     )
     bound = Command(tmp_path, db.url("producer"))
     try:
         assert bound.here("enqueue", "greet", "--tenant", "acme").code == 0
-        refused = bound.here("enqueue", "greet", "--json")
+        assert bound.here("enqueue", "greet", "--json").ok().json["tenant_id"] == acme
+        refused = bound.here("enqueue", "greet", "--json", "--tenant", "default")
         assert (refused.code, refused.error["code"]) == (5, "forbidden")
     finally:
         freed = windlass("tenants", "unbind", "test_producer", "--json").ok().json

@@ -107,7 +107,7 @@ async def test_a_context_knows_the_attempt(crew: Crew) -> None:
     assert crew.job(job_id).cost_cents == 14
 
 
-async def test_a_payload_is_checked_again_when_it_runs(crew: Crew) -> None:
+async def test_a_payload_is_checked_again_when_it_runs(crew: Crew, caplog: pytest.LogCaptureFixture) -> None:
     async def take(order: Order) -> None:
         raise AssertionError("must not run")
 
@@ -121,6 +121,8 @@ async def test_a_payload_is_checked_again_when_it_runs(crew: Crew) -> None:
     assert "traceback" not in job.error, "nothing of it happened in anybody's code"
     assert "count must be a whole number" in job.error["message"]
     assert "many" not in job.error["message"], "a payload's values stay out of messages"
+    (line,) = [record for record in caplog.records if record.message == "job failed"]
+    assert (vars(line)["error"], line.exc_info) == (job.error, None)
 
 
 async def test_only_known_kinds_of_its_queues_are_claimed(crew: Crew) -> None:

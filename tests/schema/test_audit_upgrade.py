@@ -29,7 +29,7 @@ values ('{ACME}', '{UNKNOWN}', 3, 3, '{UNKNOWN}', '{UNKNOWN}', now(), now(), 'cr
 
 def test_what_was_there_before_is_part_of_the_chain(empty_db: Database) -> None:
     names = [migration.name for migration in load().migrations]
-    migrate(empty_db.url("owner"), target=names[names.index("0004_audit") - 1])
+    migrate(empty_db.url("owner"), target=names[names.index("0010_audit") - 1])
     empty_db.execute(EARLIER, role="superuser")
     migrate(empty_db.url("owner"))
     assert events(empty_db, ACME, "actor", "action", "job_id", "details ->> 'attempt'")[-1] == (

@@ -59,7 +59,9 @@ INLINED = ["windlass_data.clock", "windlass_data.new_id"]
 
 
 def test_every_routine_pins_its_search_path(db: Database) -> None:
-    query = f"select name from ({ROUTINES}) p where not coalesce(proconfig, '{{}}') @> %s order by name"
+    # The names in a body that was parsed when it was created (`return …`) are settled for good.
+    query = f"""select name from ({ROUTINES}) p
+        where prosqlbody is null and not coalesce(proconfig, '{{}}') @> %s order by name"""
     assert [name for (name,) in rows(db, query, PINNED)] == INLINED
 
 

@@ -164,7 +164,7 @@ class Model:
 
 
 def check(row: Any, job: ModelJob, model: Model) -> None:
-    """A row of get_job says what the model says."""
+    """A row of get_job, or of what it asks, says what the model says."""
     assert (row.state, row.version, row.payload) == (job.state, job.version, job.payload), job
     assert (row.priority, row.max_attempts, row.cost_cents) == (job.priority, job.max_attempts, job.cost), job
     assert row.cancel_requested == job.cancel_requested, job

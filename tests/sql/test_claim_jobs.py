@@ -248,6 +248,29 @@ def test_a_node_with_room_is_told_of_work_and_one_that_found_plenty_is_not(
     assert notices() == []
 
 
+def test_nodes_that_could_not_run_a_job_are_not_told_of_it(db: Database, jobs: Session) -> None:
+    heartbeat = (
+        "select windlass.heartbeat_node(%s, 'mill', p_queues => '{default}', p_kinds => array[%s], "
+        "p_concurrency => 1)"
+    )
+    for _ in range(20):
+        stranger = Session(db.connection(), node=uuid4())
+        stranger.call(heartbeat, stranger.node, "other")
+        assert stranger.claim(2, kinds=["other"], wait=True) == []
+    jobs.call(heartbeat, jobs.node, "mail")
+    assert jobs.claim(2, kinds=["mail"], wait=True) == []
+    listener = db.connect()
+    listener.execute("listen windlass")
+    for put in (
+        jobs.enqueue,
+        lambda: jobs.enqueue_many([{"kind": "mail"}] * 3),
+        lambda: jobs.enqueue(key="k"),
+    ):
+        put()
+        heard = [notice.payload for notice in listener.notifies(timeout=0.2)]
+        assert heard == [str(jobs.node)]
+
+
 def test_eight_sessions_never_get_one_job_twice(db: Database, jobs: Session) -> None:
     for start in range(0, 2000, 500):
         jobs.enqueue_many(

@@ -78,6 +78,22 @@ def test_the_actor_of_the_transaction_is_kept(db: Database, jobs: Session) -> No
     assert db.fetch_value("select actor from windlass_data.job", role="superuser") == "ada"
 
 
+def test_who_enqueued_is_kept_by_the_name_given_else_by_the_login(db: Database, jobs: Session) -> None:
+    batch = '[{"kind": "mail"}]'
+    jobs.enqueue(actor="ada")
+    jobs.call("select windlass.enqueue_jobs(%s, %s, p_actor => 'bob')", jobs.tenant, batch)
+    many = "select windlass.enqueue_many(%s, %s, '[1]', array[%s], 'cy')"
+    jobs.call(many, jobs.tenant, '{"kind": "mail"}', uuid4())
+    with jobs.conn.transaction():
+        jobs.enqueue(actor="dan")
+        assert jobs.value("select coalesce(current_setting('windlass.actor', true), '')") == ""
+        jobs.enqueue()
+    kept = db.fetch("select actor from windlass_data.job order by seq", role="superuser")
+    assert [row.actor for row in kept] == ["ada", "bob", "cy", "dan", "windlass_app"]
+    with nothing_changed(db), refused("WL007"):
+        jobs.enqueue(actor="a" * 201)
+
+
 def test_any_json_is_a_payload(jobs: Session, subtests: pytest.Subtests) -> None:
     payloads: list[Any] = [None, 0, "", [], {}, "x", 1.5, 10**300, "\u2028\uffff😀", {"a": [None]}]
     for payload in payloads:
@@ -123,6 +139,11 @@ NEVER_RUNNABLE: list[tuple[str, dict[str, Any]]] = [
     ("scope", {"key": "k", "scope": "sometimes"}),
     ("run_at", {"run_at": "infinity"}),
     ("run_at", {"run_at": "-infinity"}),
+    ("run_at", {"run_at": "10000-01-01Z"}),
+    ("run_at", {"run_at": "9999-12-31Z"}),
+    ("run_at", {"run_at": "1969-12-31Z"}),
+    ("queue", {"queue": "windlass.cluster"}),
+    ("queue", {"queue": "windlass.system", "kind": "windlass.redrive"}),
     ("trace_id", {"trace_id": "t" * 201}),
     ("correlation_id", {"correlation_id": "c" * 201}),
     ("retry", {"retry": []}),

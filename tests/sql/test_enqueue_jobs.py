@@ -97,7 +97,8 @@ REFUSED: list[tuple[str, Any]] = [
     ("job 1 of the batch: is not an object", [[]]),
     ("job 2 of the batch: unknown field tenant_id", [new(), new(tenant_id=str(UNKNOWN))]),
     ("job 1 of the batch: unknown field state", [new(state="succeeded")]),
-    ("job 1 of the batch: payload is missing", [{"kind": "mail"}]),
+    ("job 2 of the batch: queue must not begin", [new(), new(queue="windlass.cluster")]),
+    ("job 2 of the batch: run_at", [new(), new(run_at="20000-01-01Z")]),
     ("job 1 of the batch: kind", [{"payload": {}}]),
     ("job 3 of the batch: max_attempts", [new(), new(), new(max_attempts=0)]),
     ("job 2 of the batch: queue", [new(), new(queue="no spaces")]),
@@ -116,6 +117,11 @@ def test_one_bad_job_refuses_the_batch(db: Database, jobs: Session, subtests: py
     for why, batch in REFUSED:
         with subtests.test(why=why, batch=str(batch)[:100]), nothing_changed(db), refused("WL007", why):
             jobs.enqueue_many(batch)
+
+
+def test_a_payload_that_is_not_given_is_empty_and_one_that_is_null_is_null(jobs: Session) -> None:
+    rows = jobs.enqueue_many([{"kind": "mail"}, {"kind": "mail", "payload": None}])
+    assert [jobs.get(row.job_id).payload for row in rows] == [{}, None]
 
 
 def test_a_missing_batch_is_refused(db: Database, jobs: Session) -> None:

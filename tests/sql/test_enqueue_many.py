@@ -140,6 +140,7 @@ REFUSED: list[tuple[str, Any, Any, Any]] = [
     ("job 1 of the batch: max_attempts", [1], [uuid4()], {"kind": "mail", "max_attempts": 0}),
     ("job 1 of the batch: retry", [1], [uuid4()], {"kind": "mail", "retry": {"jitter": "half"}}),
     ("job 1 of the batch: run_at", [1], [uuid4()], {"kind": "mail", "run_at": "infinity"}),
+    ("job 1 of the batch: queue", [1], [uuid4()], {"kind": "mail", "queue": "windlass.cluster"}),
     ("wrong type", [1], [uuid4()], {"kind": "mail", "timeout_ms": "long"}),
     ("job 2 of the batch: payload has", [1, "x" * 1_100_000], [uuid4(), uuid4()], None),
 ]

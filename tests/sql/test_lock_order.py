@@ -124,7 +124,7 @@ class Player:
         )
 
     def redrive(self) -> None:
-        query = "select * from windlass.redrive_jobs(%s, p_limit => %s)"
+        query = "select * from windlass.redrive_jobs(%s, p_limit => %s, p_everything => true)"
         self.session.call(query, self.session.tenant, self.source.randint(1, 5))
 
 

@@ -98,7 +98,13 @@ def test_a_job_that_does_not_wait_is_refused(db: Database, jobs: Session) -> Non
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"run_at": "infinity"}, {"run_at": "-infinity"}, {"priority": 32768}, {"priority": -32769}],
+    [
+        {"run_at": "infinity"},
+        {"run_at": "20000-01-01Z"},
+        {"run_at": "-infinity"},
+        {"priority": 32768},
+        {"priority": -32769},
+    ],
 )
 def test_bad_input_is_refused(db: Database, jobs: Session, wrong: dict[str, Any]) -> None:
     job_id = jobs.enqueue()

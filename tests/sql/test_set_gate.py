@@ -124,6 +124,7 @@ def test_the_deed_is_recorded_for_the_tenant_or_for_the_installation(db: Databas
         {"node": "n" * 201},
         {"expires_at": "2001-01-01"},
         {"expires_at": "infinity"},
+        {"expires_at": "20000-01-01Z"},
     ],
 )
 def test_bad_input_is_refused(db: Database, wrong: dict[str, Any]) -> None:

@@ -6,6 +6,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from tests.sql.cluster import KIND, Cluster
+from tests.sql.operate import bind, call
 from tests.sql.steps import DEFAULT_TENANT, OTHER_TENANT, UNKNOWN, Session, Word, refused
 from tests.sql.surface import NIL, Victim, arguments, fitted, public_functions
 from tests.sql.whole import assert_whole, lapse, read_tables
@@ -232,3 +234,46 @@ def test_one_id_of_the_callers_making_serves_two_tenants(db: Database, jobs: Ses
     assert jobs.complete(first) == []
     assert (jobs.state(mine), other.state(mine)) == ("succeeded", "running")
     assert_whole(db)
+
+
+def test_a_bound_role_hears_no_name_of_a_node_that_another_login_runs(db: Database) -> None:
+    cluster = Cluster(db, "mill")
+    node = Session(db.connection(), node=cluster.ids["mill"])
+    running = node.enqueue()
+    node.claim(2)
+    node.claim(1, wait=True)
+    bind(db, "operator", DEFAULT_TENANT)
+
+    def told(role: str) -> tuple[bool, Any, Any, int, bool]:
+        (why,) = call(db, "explain_job", role=role, tenant=DEFAULT_TENANT, job=running)
+        (leader,) = call(db, "get_leader", role=role)
+        assert (leader.node_id, leader.term) == (node.node, 1)
+        (queue,) = call(db, "list_queues", role=role)
+        with refused("WL008") as refusal:
+            call(db, "create_cluster_job", role=role, tenant=DEFAULT_TENANT, kind=KIND, leader=UNKNOWN)
+        said = f"{refusal.value} {refusal.value.diag.message_detail}"
+        named = "mill" in f"{why.says} {why.details}"
+        return named, leader.name, leader.address, queue.waiting_nodes, "mill" in said
+
+    assert told("app") == (True, "mill", "mill:1", 1, True)
+    assert told("operator") == (False, None, None, 0, False)
+
+
+def test_a_bound_worker_speaks_for_no_node_of_another(db: Database, bound: Session, victim: Victim) -> None:
+    node = UUID("01900000-0000-7000-8000-0000000000aa")
+    db.execute(
+        "insert into windlass_data.node (id, name, host, pid, version, queues, kinds, concurrency, login, "
+        "started_at, heartbeat_at) "
+        "values (%s, 'n', '', 1, '', '{default}', '{}', 1, 'test_operator', '2000-01-01Z', '2000-01-01Z')",
+        node,
+        role="superuser",
+    )
+    db.execute("insert into windlass_data.waiting values ('default', %s)", node, role="superuser")
+    theirs = "select n.id, w.queue from windlass_data.node n join windlass_data.waiting w on w.node_id = n.id"
+    before = db.fetch(theirs, role="superuser")
+    with refused("WL005"):
+        bound.call("select windlass.claim_jobs(%s, array['default'], p_wait => false)", node)
+    with refused("WL005"):
+        bound.call("select windlass.survey_lanes(%s, array['default'])", node)
+    bound.call("select * from windlass.maintain(3, '1 minute')")
+    assert db.fetch(theirs, role="superuser") == before != []

@@ -106,6 +106,14 @@ union all
 select 'key ' || k.key || ' names the unknown job ' || k.job_id from windlass_data.idempotency_key as k
 where not exists (select from windlass_data.job as j where j.tenant_id = k.tenant_id and j.id = k.job_id)
 union all
+select 'job ' || j.id || ' has not ended and its key ' || j.idempotency_key || ' is not its own'
+from windlass_data.job as j
+join windlass_data.lane as l on l.id = j.lane_id
+join place as p on p.tenant_id = j.tenant_id and p.job_id = j.id and p.place <> 'ended'
+where j.idempotency_key is not null and not exists (
+  select from windlass_data.idempotency_key as k
+  where k.tenant_id = j.tenant_id and k.kind = l.kind and k.key = j.idempotency_key and k.job_id = j.id)
+union all
 select 'a cancel request waits for job ' || c.job_id || ' in ' || coalesce(p.found::text, 'no place')
 from windlass_data.cancel_request as c
 left join places as p on p.tenant_id = c.tenant_id and p.job_id = c.job_id

@@ -35,6 +35,7 @@ def test_the_overview_says_what_the_command_says(entry: Entry) -> None:
 def test_every_command_explains_itself(name: str, command: Any) -> None:
     options = {option for parameter in command.params for option in parameter.opts}
     assert all(parameter.help for parameter in command.params), name
+    assert "Example" in command.help, name
     assert f"windlass {name.split(maxsplit=1)[0]}" in DOCUMENTED
     assert name.rsplit(maxsplit=1)[-1] in DOCUMENTED
     if name != "demo":

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import windlass
+from windlass.errors import ERROR_CLASSES
 
 STUBBED = ("windlass", "windlass.testing")
 
@@ -33,6 +34,10 @@ def test_the_stub_says_the_same(package: str) -> None:
     assert sorted(homes) == sorted(module.__all__)
     for name, home in homes.items():
         assert getattr(importlib.import_module(str(home)), name) is getattr(module, name)
+
+
+def test_every_error_that_a_function_of_the_database_raises_can_be_caught_by_its_name() -> None:
+    assert {error.__name__ for error in ERROR_CLASSES if error.sqlstate} <= set(windlass.__all__)
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -25,6 +25,7 @@ from windlass.cli.tree import listing_group
 from windlass.client import SyncClient
 from windlass.errors import Forbidden
 from windlass.model import AuditReport, Event, Page
+from windlass.settings import Settings
 
 Installation = Annotated[
     bool, typer.Option("--installation", help="That of the installation itself: queues, nodes, gates of all.")
@@ -126,7 +127,7 @@ def verify_audit(
         raise WrongUsage("a known head belongs to one chain: give it without --all")
     with open_client(database_url, tenant) as client:
         reports = []
-        own = tenant or str(read_settings(database_url).tenant)
+        own = tenant or _own_name(client, read_settings(database_url))
         for name, whose in _chains(client, own, installation=installation, everything=everything):
             with advancing(f"rows of {name} checked") as progress:
                 report: AuditReport = client.verify_audit(**whose, known=known, progress=progress)
@@ -139,6 +140,14 @@ def verify_audit(
         print_json({"sound": sound, "items": items})
     if not sound:
         raise typer.Exit(Exit.AUDIT_BROKEN)
+
+
+def _own_name(client: SyncClient, settings: Settings) -> str:
+    """What the tenant is called that is meant where none is named; a bound role finds its own only."""
+    if settings.named_tenant is not None:
+        return settings.named_tenant
+    found = client.list_tenants(limit=2).items
+    return found[0].slug if len(found) == 1 else settings.tenant
 
 
 def _refuse_both(tenant: str | None, *, installation: bool, everything: bool = False) -> None:

@@ -17,6 +17,9 @@ def demo(
 
     Takes about half a minute; nothing is left running, and nothing stays on
     the disk.
+
+    Example:
+      windlass demo --plain
     """
     from windlass.demo.__main__ import main
 

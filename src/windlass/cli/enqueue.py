@@ -17,6 +17,7 @@ from windlass.cli.tree import single
 from windlass.cli.unserved import is_served
 from windlass.client import SyncClient
 from windlass.errors import InvalidInput
+from windlass.model.retry import RETRY_PRESETS
 
 _HINT = (
     """Names and text have double quotes, and the shell wants single ones around it all: '{"name": "Ada"}'."""
@@ -57,7 +58,7 @@ def enqueue(
     ] = None,
     max_attempts: Annotated[int | None, typer.Option(metavar="N", help="How often it may be tried.")] = None,
     retry: Annotated[
-        str | None, typer.Option(metavar="NAME", help="A retry preset, such as doubling_to_an_hour.")
+        str | None, typer.Option(metavar="NAME", help=f"A retry preset: {', '.join(RETRY_PRESETS)}.")
     ] = None,
     timeout: Annotated[
         float | None, typer.Option(parser=to_seconds, metavar="SPAN", help="How long the handler may run.")

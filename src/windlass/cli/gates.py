@@ -25,7 +25,11 @@ app = listing_group("Pause a part of the work, or all of it, and let it go on.")
 
 @app.command("list")
 def list_gates(tenant: TenantName = None, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
-    """List the gates that hold now; --tenant shows those that hold something of one tenant."""
+    """List the gates that hold now; --tenant shows those that hold something of one tenant.
+
+    Example:
+      windlass gates list --tenant acme
+    """
     with open_client(database_url) as client:
         gates = client.list_gates(tenant=tenant)
     if as_json:

@@ -41,6 +41,9 @@ def list_limits(tenant: TenantName = None, database_url: DatabaseUrl = None, as_
 
     A question mark stands for what a role that is bound to a tenant does not
     get to see: how much others use of a limit that they share.
+
+    Example:
+      windlass limits list --tenant acme
     """
     with open_client(database_url) as client:
         limits = client.list_limits(tenant=tenant)

@@ -10,6 +10,7 @@ import typer
 from typer.main import get_command
 
 from windlass.cli.exits import CODES_HELP, Exit, describe, exit_code, report
+from windlass.cli.options import AsJson, DatabaseUrl, TenantName
 from windlass.cli.tree import CommandTree, common_last
 
 __all__ = ["app", "run"]
@@ -32,10 +33,15 @@ def windlass(
     debug: Annotated[
         bool, typer.Option("--debug", help=f"Show where an error happened; also {DEBUG}=1.")
     ] = False,
+    as_json: AsJson = False,
+    database_url: DatabaseUrl = None,
+    tenant: TenantName = None,
 ) -> None:
     """Durable jobs on PostgreSQL: hand over work, run it, watch it, mend it.
 
     Without WINDLASS_DATABASE_URL the commands use the embedded server that `windlass up` runs.
+
+    The common options may stand before a command or behind it.
     """
 
 

@@ -35,7 +35,7 @@ def list_nodes(
     columns: list[Column[Node]] = [
         Column("NODE", lambda node: node.name),
         Column("ID", lambda node: node.id),
-        Column("STATE", _shown, style=lambda node: "green" if node.active else "dim"),
+        Column("STATE", shown_state, style=lambda node: "green" if node.active else "dim"),
         Column("ROLE", _role),
         Column("RUNNING", lambda node: f"{node.running}/{node.concurrency}", right=True),
         Column("QUEUES", lambda node: ",".join(node.queues)),
@@ -49,7 +49,7 @@ def list_nodes(
     )
 
 
-def _shown(node: Node) -> str:
+def shown_state(node: Node) -> str:
     if node.active:
         return "draining" if node.draining else "active"
     return "stopped" if node.stopped_at is not None else "silent"

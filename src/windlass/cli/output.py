@@ -8,7 +8,17 @@ from typing import Any, Generic, TypeVar
 
 from windlass.cli.text import clean, plain
 
-__all__ = ["Column", "note", "on_terminal", "print_fields", "print_json", "print_lines", "print_table", "say"]
+__all__ = [
+    "Column",
+    "make_table",
+    "note",
+    "on_terminal",
+    "print_fields",
+    "print_json",
+    "print_lines",
+    "print_table",
+    "say",
+]
 
 T = TypeVar("T")
 
@@ -49,7 +59,7 @@ def print_lines(items: Iterable[Any]) -> int:
     """The answer as one JSON document per line; how many there were."""
     count = 0
     for item in items:
-        print(json.dumps(plain(item)))
+        print(json.dumps(plain(item)), flush=True)
         count += 1
     return count
 
@@ -59,11 +69,16 @@ def print_table(columns: Sequence[Column[T]], items: Sequence[T], *, empty: str)
     if not items:
         note(empty)
         return
-    cells = [[_cell(column.read(item)) for column in columns] for item in items]
     if on_terminal():
-        _print_rich(columns, items, cells)
+        from rich.console import Console
+
+        Console().print(make_table(columns, items))
     else:
-        _print_plain(columns, cells)
+        _print_plain(columns, _cells(columns, items))
+
+
+def _cells(columns: Sequence[Column[T]], items: Sequence[T]) -> list[list[str]]:
+    return [[_cell(column.read(item)) for column in columns] for item in items]
 
 
 def _cell(value: object) -> str:
@@ -84,9 +99,9 @@ def _print_plain(columns: Sequence[Column[Any]], cells: list[list[str]]) -> None
         print("  ".join(padded).rstrip())
 
 
-def _print_rich(columns: Sequence[Column[T]], items: Sequence[T], cells: list[list[str]]) -> None:
+def make_table(columns: Sequence[Column[T]], items: Sequence[T]) -> Any:
+    """One line per item, as Rich draws it."""
     from rich import box
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -96,14 +111,14 @@ def _print_rich(columns: Sequence[Column[T]], items: Sequence[T], cells: list[li
         table.add_column(
             column.title, justify="right" if column.right else "left", no_wrap=column.title == "ID"
         )
-    for item, row in zip(items, cells, strict=True):
+    for item, row in zip(items, _cells(columns, items), strict=True):
         table.add_row(
             *(
                 Text(text, style=column.style(item) if column.style else "")
                 for column, text in zip(columns, row, strict=True)
             )
         )
-    Console().print(table)
+    return table
 
 
 def print_fields(fields: Iterable[tuple[str, object]]) -> None:

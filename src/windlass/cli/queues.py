@@ -16,7 +16,11 @@ app = listing_group("See what waits where, and say how tenants share a queue.")
 
 @app.command("list")
 def list_queues(tenant: TenantName = None, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
-    """List the queues with what is in them; --tenant shows one tenant's part."""
+    """List the queues with what is in them; --tenant shows one tenant's part.
+
+    Example:
+      windlass queues --json | jq '.items | map(select(.ready > 1000) | .name)'
+    """
     with open_client(database_url) as client:
         queues = client.list_queues(tenant=tenant)
     if as_json:
@@ -29,14 +33,14 @@ def list_queues(tenant: TenantName = None, database_url: DatabaseUrl = None, as_
         Column("READY", lambda queue: queue.ready, right=True),
         Column("SCHEDULED", lambda queue: queue.scheduled, right=True),
         Column("RUNNING", lambda queue: queue.running, right=True),
-        Column("OLDEST", _oldest, right=True),
+        Column("OLDEST", shown_age, right=True),
         Column("WAITING NODES", lambda queue: queue.waiting_nodes, right=True),
         Column("GATED", lambda queue: "gated" if queue.gated else None, style=lambda queue: "yellow"),
     ]
     print_table(columns, queues, empty="no queues")
 
 
-def _oldest(queue: Queue) -> str | None:
+def shown_age(queue: Queue) -> str | None:
     """How long the oldest job that is due has waited."""
     return None if queue.oldest_run_at is None else span(queue.oldest_seconds or 0)
 

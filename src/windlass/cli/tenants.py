@@ -23,7 +23,11 @@ app = listing_group("See, create and weigh tenants, and bind database roles to t
 
 @app.command("list")
 def list_tenants(database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
-    """List the tenants with their load."""
+    """List the tenants with their load.
+
+    Example:
+      windlass tenants --json | jq '.items | sort_by(-.ready) | map(.slug)'
+    """
     with open_client(database_url) as client:
         tenants = list(_every_tenant(client))
     if as_json:

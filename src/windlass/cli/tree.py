@@ -42,6 +42,7 @@ COMMANDS = (
         "List the nodes, and what each of them is running.",
     ),
     Entry("audit", "audit", _OPERATE, "Read who did what and why, and check that nobody has changed it."),
+    Entry("top", "top", _OPERATE, "Watch queues, nodes and tenants: what waits, what runs, and where."),
     Entry("doctor", "doctor", _OPERATE, "Examine the installation, and say what to do about it."),
     Entry(
         "bench",

@@ -15,7 +15,11 @@ app = single()
 
 @app.command()
 def version(as_json: AsJson = False) -> None:
-    """Print the version of Windlass, and of what it stands on."""
+    """Print the version of Windlass, and of what it stands on.
+
+    Example:
+      windlass version --json | jq -r .windlass
+    """
     found = {
         "windlass": _version(DISTRIBUTION),
         "python": platform.python_version(),

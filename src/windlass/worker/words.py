@@ -97,7 +97,7 @@ def word_for_value(job: ClaimedJob, value: Any, limits: Limits, now: Now) -> Wor
 def word_for_error(job: ClaimedJob, error: BaseException, limits: Limits) -> Word:
     """What an exception says: this attempt has failed."""
     if isinstance(error, InvalidPayload):  # nobody's code has run: a traceback would only show ours
-        return Word(job, "fail", error=_error("InvalidPayload", str(error)), exception=error)
+        return Word(job, "fail", error=_error("InvalidPayload", str(error)))
     return Word(job, "fail", error=_json(describe_exception(error, limits.error_bytes)), exception=error)
 
 

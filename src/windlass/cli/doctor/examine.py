@@ -72,9 +72,10 @@ def _schema(connection: Any) -> Finding:
     except Forbidden as error:
         return fail("schema", in_words(error), "Grant the role what it needs.")
     except WindlassError as error:
-        return fail(
-            "schema", in_words(error), "Run `windlass migrate` as the owner of the schema.", code=error.code
-        )
+        # A schema that is newer, or of another build, is not mended by migrating: the error says how.
+        mends = "windlass migrate" in error.message
+        advice = "Run `windlass migrate` as the owner of the schema." if mends else None
+        return fail("schema", in_words(error), advice, code=error.code)
     return ok("schema", "Tables and functions are those of this release.")
 
 

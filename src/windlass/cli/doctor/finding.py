@@ -27,8 +27,8 @@ def warn(check: str, sentence: str, advice: str, **details: Any) -> Finding:
     return Finding(check=check, level="warn", sentence=sentence, advice=advice, details=details)
 
 
-def fail(check: str, sentence: str, advice: str, **details: Any) -> Finding:
-    """Something that does not work, or is not safe."""
+def fail(check: str, sentence: str, advice: str | None, **details: Any) -> Finding:
+    """Something that does not work, or is not safe; without advice where the sentence says what to do."""
     return Finding(check=check, level="fail", sentence=sentence, advice=advice, details=details)
 
 

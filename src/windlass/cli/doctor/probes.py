@@ -103,7 +103,7 @@ def check_isolation(connection: Any) -> Finding:
             (job_id,) = _row(connection, enqueue, [tenant])
             (reads,) = _row(connection, _READS_TABLES)
             sources = ("windlass.jobs", "windlass_data.job") if reads else ("windlass.jobs",)
-            tried = _settings_to_try(tenant)
+            tried = _settings_to_try(tenant, bound=bound is not None)
             seen = {place: _count_as(connection, setting, job_id, sources) for place, setting in tried}
     except WindlassError as error:
         return warn(
@@ -126,14 +126,14 @@ def check_isolation(connection: Any) -> Finding:
             "migrate`. If it is not, connect as another.",
             leaks=leaks,
         )
-    return ok(
-        "isolation", "Tried: a job is seen by its own tenant, and by nobody without one or with another."
-    )
+    without = "with" if "no tenant set" not in seen else "without one or with"
+    return ok("isolation", f"Tried: a job is seen by its own tenant, and by nobody {without} another.")
 
 
-def _settings_to_try(tenant: Any) -> Iterator[tuple[str, str]]:
+def _settings_to_try(tenant: Any, *, bound: bool) -> Iterator[tuple[str, str]]:
     yield "its own tenant", str(tenant)
-    yield "no tenant set", ""
+    if not bound:  # to a bound login, saying nothing means its own tenant
+        yield "no tenant set", ""
     yield "a malformed tenant", "not-a-uuid"
     yield "another tenant", "00000000-0000-0000-0000-000000000000"
 

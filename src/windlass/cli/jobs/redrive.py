@@ -104,7 +104,7 @@ def redrive_jobs(
             return
         limit = 1000 if limit is None else limit
         filters |= {"finished_from": died[0], "finished_to": died[1]}
-        wanted = {"jobs": job_ids, "limit": limit} if job_ids else {**filters, "limit": limit}
+        wanted = {"limit": limit, "everything": everything, **({"jobs": job_ids} if job_ids else filters)}
         if not (dry_run or job_ids or yes) and not _confirm(client, wanted):
             raise typer.Abort
         done = client.redrive_jobs(**wanted, dry_run=dry_run, max_attempts=max_attempts, reason=reason)

@@ -8,9 +8,10 @@ from windlass.cli.jobs.listing import job_document
 from windlass.cli.jobs.parts import find_cluster_job, print_cluster_job, without_false_time
 from windlass.cli.options import AsJson, DatabaseUrl, JobId, TenantName
 from windlass.cli.output import Column, print_fields, print_json, print_table, say
-from windlass.cli.session import open_client
+from windlass.cli.session import open_client, read_settings
 from windlass.cli.text import pretty, span, stamp
 from windlass.cli.unserved import Served, is_served
+from windlass.client.core import DEFAULT_TENANT
 from windlass.model import Attempt, Job, Transition
 from windlass.model.cost import CostEntry
 
@@ -27,6 +28,7 @@ def show_job(
     Example:
       windlass jobs show "$id"
     """
+    named = tenant or read_settings(database_url).named_tenant
     with open_client(database_url, tenant) as client:
         job = client.get_job(job_id)
         attempts = client.list_attempts(job_id)
@@ -41,7 +43,8 @@ def show_job(
         document |= {"costs": costs, "served": served.yes} | ({} if cluster is None else {"cluster": cluster})
         print_json(document)
         return
-    print_fields([*without_false_time(_fields(job), cluster), ("waits", served.hint), ("why", _why(job))])
+    fields = without_false_time(_fields(job, named), cluster)
+    print_fields([*fields, ("waits", served.hint), ("why", _why(job))])
     if cluster is not None:
         print_cluster_job(cluster)
     _print_document("payload", job.payload)
@@ -63,12 +66,12 @@ def _why(job: Job) -> str | None:
     return f"windlass jobs explain {job.id}" if job.state == "queued" else None
 
 
-def _fields(job: Job) -> Iterator[tuple[str, object]]:
+def _fields(job: Job, tenant: str | None) -> Iterator[tuple[str, object]]:
     yield "job", job.id
     yield "kind", job.kind
     yield "state", job.shown_state + (", asked to stop" if job.cancel_requested else "")
     yield "reason", job.ended_reason
-    yield "tenant", job.tenant_id
+    yield "tenant", None if job.tenant_id == DEFAULT_TENANT else tenant
     yield "queue", f"{job.queue}, priority {job.priority}"
     yield "tried", f"{job.counted} of {job.max_attempts} ({job.attempt} claimed)"
     yield "created", stamp(job.created_at)

@@ -34,7 +34,7 @@ begin
   where w.ctid = any (array(
     select w.ctid
     from windlass_data.waiting as w
-    where not exists (
+    where v_bound is null and not exists (
       select from windlass_data.node as n
       where n.id = w.node_id and n.stopped_at is null and n.heartbeat_at > v_now - interval '1 minute')
     for update skip locked));
@@ -42,7 +42,7 @@ begin
   delete from windlass_data.node as n
   where n.ctid = any (array(
     select n.ctid from windlass_data.node as n
-    where coalesce(n.stopped_at, n.heartbeat_at) <= v_now - p_keep_nodes
+    where v_bound is null and coalesce(n.stopped_at, n.heartbeat_at) <= v_now - p_keep_nodes
     for update skip locked));
   get diagnostics nodes = row_count;
   perform windlass._forget_parts(1000);

@@ -12,18 +12,15 @@ as $$
 declare
   v_now timestamptz := windlass_data.clock();
   v_active boolean;
-  v_login name;
 begin
   if p_node is null or p_name is null or length(p_name) not between 1 and 200 then
     raise exception 'a node needs an id and a name of 1 to 200 characters' using errcode = 'WL007';
   elsif p_concurrency < 0 or p_pid < 0 then
     raise exception 'neither concurrency nor pid can be negative' using errcode = 'WL007';
   end if;
-  select windlass._is_active(n.heartbeat_at, n.stopped_at), n.login into v_active, v_login
+  select windlass._is_active(n.heartbeat_at, n.stopped_at) into v_active
   from windlass_data.node as n where n.id = p_node for no key update;
-  if v_login <> session_user and windlass_data.bound_tenant() is not null then
-    raise exception 'node % is run by another role', p_node using errcode = 'WL005';
-  end if;
+  perform windlass._refuse_foreign_node(p_node);
   insert into windlass_data.node as n
     (id, name, host, pid, version, queues, kinds, concurrency, started_at, heartbeat_at, code)
   values (p_node, p_name, coalesce(p_host, ''), coalesce(p_pid, 0), coalesce(p_version, ''), coalesce(p_queues, '{}'),

@@ -1,5 +1,5 @@
 -- Keep house: make the tables of today and the days ahead, and remove what has run out.  Says what was done, and which
--- days could not be made (they are tried again at the next call; until then their jobs go to the rest).
+-- days could not be made (they are tried again at the next call; until then their jobs lie in the time to come).
 --
 -- Any node may call this at any time: of two at once the second does nothing (`ran` is false).  The tables come last,
 -- because they are made under a lock that everybody waits behind until the transaction, best one of its own, ends.
@@ -13,7 +13,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_today date := (windlass_data.clock() at time zone 'UTC')::date;
-  v_day date;
+  v_days date[];
 begin
   if p_days_ahead is null or p_days_ahead not between 0 and 30 then
     raise exception 'days are made from 0 to 30 days ahead' using errcode = 'WL007';
@@ -26,16 +26,15 @@ begin
   if ran then
     select s.gates, s.cancel_requests, s.waiting, s.nodes into gates, cancel_requests, waiting, nodes
     from windlass._sweep(p_keep_nodes) as s;
-    for v_day in
-      select d.day from generate_series(0, p_days_ahead) as n cross join lateral (select v_today + n) as d(day)
-      where to_regclass(to_char(d.day, '"windlass_data.job_"YYYYMMDD')) is null
-    loop
-      if windlass._make_day(v_day) then
-        made := made || v_day;
-      else
-        missing := missing || v_day;
-      end if;
-    end loop;
+    v_days := array(
+      select v_today + n from generate_series(0, p_days_ahead) as n
+      where windlass_data.first_id((v_today + n)::timestamp at time zone 'UTC') >= windlass._ahead_from()
+      order by n);
+    if cardinality(v_days) > 0 and windlass._make_days(v_days) then
+      made := v_days;
+    else
+      missing := v_days;
+    end if;
   end if;
   return next;
 end
