@@ -13,7 +13,7 @@ from windlass.errors import WindlassError
 from windlass.model import ClaimedJob
 from windlass.worker.leases import elapsed_clock
 from windlass.worker.outage import Outage
-from windlass.worker.patience import within
+from windlass.worker.patience import Bell
 from windlass.worker.turns import Plan, Turns
 
 __all__ = ["Claims", "Pace"]
@@ -103,7 +103,7 @@ class Claims:
         self._shed = shed
         self._listening = listening
         self._outage = outage
-        self._woken = asyncio.Event()
+        self._woken = Bell()
         self._dry = False
         self._lull = _FIRST_LULL_SECONDS
         self._turns = Turns()
@@ -123,17 +123,17 @@ class Claims:
     def wake(self) -> None:
         """There may be new work."""
         self._dry = False
-        self._woken.set()
+        self._woken.ring()
 
     def make_room(self) -> None:
         """A slot is free; worth a claim only where the last one did not come back short."""
         if not self._dry:
-            self._woken.set()
+            self._woken.ring()
 
     def stop(self) -> None:
         """No further claim; one that is under way is still admitted."""
         self._stopping = True
-        self._woken.set()
+        self._woken.ring()
 
     async def found_nothing(self) -> None:
         """A probe: wait for a claim that begins after this call and finds nothing."""
@@ -255,4 +255,4 @@ class Claims:
         self.resting = False
 
     async def _wait(self, seconds: float) -> None:
-        await within(seconds, self._woken.wait())
+        await self._woken.wait(seconds)

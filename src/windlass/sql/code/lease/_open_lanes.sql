@@ -17,11 +17,7 @@ declare
   v_nodes text[];
   v_look record;  -- what most claims need not ask for each lane
 begin
-  select exists (select from windlass_data.gate) as gated,
-         exists (select from windlass_data.tenant as t where t.weight <> 1) as weighed,
-         exists (select from windlass_data.queue as q where q.name = any (p_queues)) as special,
-         exists (select from windlass_data.node as n where n.id = p_node and n.draining_at is not null) as draining
-  into v_look;
+  select s.* into v_look from windlass._said_of(p_node, p_queues) as s;
   if v_look.draining or 'windlass.cluster' = any (p_queues) then
     v_queues := windlass._claimable_queues(p_node, p_queues);
   end if;

@@ -24,10 +24,7 @@ begin
   ) as o;
   open := v_open.lanes;
   v_limited := p_limited and exists (select from windlass._limits_of(open));
-  if cardinality(open) = 1 and not v_limited then
-    select t.* into tokens, tenants, lanes, jobs, versions, counted, seqs
-    from windlass._take_lane(p_node, open[1], coalesce(v_open.marks[1], 0), p_limit, p_now, p_lease) as t;
-  elsif open is not null then
+  if open is not null then
     select t.* into tokens, tenants, lanes, jobs, versions, counted, seqs
     from windlass._take_ready(p_node, v_open.lanes, v_open.priorities, v_open.flows, v_open.weights, v_open.one_line,
                               v_open.marks, v_open.firsts, p_limit, p_now, p_lease, v_limited, p_wait) as t;

@@ -1,13 +1,11 @@
 -- Claim up to p_limit jobs for a node, for p_lease_seconds.  Each row carries the token (one per lane and claim)
 -- that must accompany every later word about the job, and the version, which rises with each claim of it.
---
 -- A worker that claims again and again may tell what it knows (see survey_lanes): p_marks are the places in line of
 -- p_lanes up to which there is nothing for it, and flows take their turns in the order of p_lanes.  With p_only it looks
 -- at no other lanes, and neither promotes nor recovers anything.  p_since: what was due or had expired before then was
 -- seen to already; null looks at all.  Finding nothing, it looks for expired leases.  Finding less than was asked for, and
 -- less than ten, with p_wait it notes that this node wants to be told of new work; one that finds more takes that back.
--- With p_hint, where a rate holds jobs back, a last row that names no job says when to ask again: in expires_at, and as
--- microseconds from now in seq.
+-- With p_hint, where a rate holds jobs back, a last row without a job says when to ask again, also as microseconds in seq.
 -- definer: engine
 -- grant: worker
 create function windlass.claim_jobs(
@@ -33,44 +31,49 @@ declare
   v_first uuid;
   v_last uuid;
 begin
-  if p_node is null or p_queues is null or array_position(p_queues, null) is not null
-     or coalesce(p_limit, 0) < 1 or p_limit > 10000 then
-    raise exception 'a claim needs a node, its queues and a limit from 1 to 10000' using errcode = 'WL007';
-  elsif p_lease_seconds is null or not p_lease_seconds between 0.1 and 86400 then
-    raise exception 'a lease lasts from 0.1 seconds to a day' using errcode = 'WL007';
-  elsif cardinality(p_lanes) is distinct from cardinality(p_marks) or p_only is null or (p_only and p_lanes is null) then
-    raise exception 'every lane needs its mark' using errcode = 'WL007';
+  if windlass._is_bad_claim(p_node, p_queues, p_limit, p_lease_seconds, p_lanes, p_marks, p_only) then
+    raise exception 'a claim needs a node, queues, a limit to 10000, a lease from 0.1 s to a day, and a mark for each lane'
+      using errcode = 'WL007';
   end if;
   v_lease := make_interval(secs => p_lease_seconds);
-  if exists (select from windlass_data.role_tenant) then
-    perform windlass._refuse_foreign_node(p_node);
-  end if;
-  select exists (select from windlass_data.job_limit as m where m.claims) as limited,
+  select exists (select from windlass_data.role_tenant) as bound,
+         exists (select from windlass_data.job_limit as m where m.claims) as limited,
          exists (select from windlass_data.key_check)
          or exists (select from windlass_data.scheduled as s
                     where s.run_at <= v_now and s.run_at >= coalesce(p_since, '-infinity') order by s.run_at limit 1) as due,
-         (select count(*) from windlass_data.waiting as w where w.node_id = p_node and w.queue = any (p_queues)) as waits
-  into v_look;
+         (select count(*) from windlass_data.waiting as w where w.node_id = p_node and w.queue = any (p_queues)) as waits,
+         gated or weighed or special or draining or 'windlass.cluster' = any (p_queues) as said,
+         array(select b.lane_id from windlass_data.busy_lane as b
+               where b.queue = any (p_queues) and (p_kinds is null or b.kind = any (p_kinds)) limit 3) as lanes
+  into v_look from windlass._said_of(p_node, p_queues);
+  if v_look.bound then
+    perform windlass._refuse_foreign_node(p_node);
+  end if;
   if v_look.due and not p_only then
     perform windlass._promote_jobs(greatest(p_limit, 100), p_since);
   end if;
   for v_round in 1..2 loop
-    select t.* into v_taken
-    from windlass._take_open(p_node, p_queues, p_kinds, p_limit, v_now, v_lease, p_lanes, p_marks, p_only, v_look.limited,
-                             v_round = 1) as t;
+    if v_look.lanes[1] = v_look.lanes[cardinality(v_look.lanes)] and cardinality(v_look.lanes) < 3
+       and not (v_look.said or v_look.limited or v_look.bound or v_look.due or p_only) then
+      -- One line, perhaps listed twice, and nothing was said of anything: nobody takes turns.
+      select t.*, v_look.lanes as open into v_taken from windlass._take_lane(
+        p_node, v_look.lanes[1], coalesce(p_marks[array_position(p_lanes, v_look.lanes[1])], 0), p_limit, v_now, v_lease) as t;
+    else
+      select t.* into v_taken from windlass._take_open(
+        p_node, p_queues, p_kinds, p_limit, v_now, v_lease, p_lanes, p_marks, p_only, v_look.limited, v_round = 1) as t;
+    end if;
     v_count := coalesce(cardinality(v_taken.jobs), 0);
     exit when v_count > 0 or p_only
       or not exists (select from windlass.expire_leases(
         greatest(p_limit, 100), case when p_since is not null then interval '1 minute' end));
+    v_look.due := true;  -- what was recovered may stand in other lanes
   end loop;
   select r.first, r.last into v_first, v_last from windlass._id_range(v_taken.jobs) as r;
-  -- A statement of its own: it sees all that was taken.  In the one that takes, a job that was committed after that
-  -- statement began would be leased and yet not be returned.
+  -- A statement of its own: the one that takes does not see jobs that were committed after it began.
   return query
   select j.id, j.tenant_id, l.queue, l.kind, l.priority::integer, j.payload, t.token, t.version, t.counted,
          j.max_attempts::integer, v_now + v_lease, j.timeout_ms,
-         coalesce(j.trace_id, replace(j.id::text, '-', '')), j.correlation_id, j.created_at, t.lane_id,
-         t.seq
+         coalesce(j.trace_id, replace(j.id::text, '-', '')), j.correlation_id, j.created_at, t.lane_id, t.seq
   from unnest(v_taken.tokens, v_taken.tenants, v_taken.lanes, v_taken.jobs, v_taken.versions, v_taken.counted,
               v_taken.seqs) with ordinality as t(token, tenant_id, lane_id, job_id, version, counted, seq, turn)
   cross join lateral (
