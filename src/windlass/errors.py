@@ -223,6 +223,7 @@ _POSTGRES_STATES: Mapping[str, type[WindlassError]] = {
     "40": Unavailable,  # serialization failure, deadlock
     "53": Unavailable,  # out of connections, memory, disk
     "57": Unavailable,  # shutdown, crash, statement canceled
+    "26000": Unavailable,  # a prepared statement is gone: a pooler gave the session to somebody else
     "25006": Unavailable,  # read only: a standby, in the middle of a failover
     "25P03": Unavailable,  # idle in transaction for too long
     "55P03": Unavailable,  # lock not available in time

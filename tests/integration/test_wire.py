@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 from datetime import UTC, datetime, timedelta, timezone
+from enum import IntEnum, StrEnum
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -12,12 +13,12 @@ import pytest
 from tests.integration.crew import TENANT, Crew, until
 from tests.support import Database
 from windlass.db.call import Call
-from windlass.db.connect import Pooler
-from windlass.db.database import AsyncDatabase, SyncDatabase
+from windlass.db.connect import Pooler, connect_async
+from windlass.db.database import AsyncDatabase, SyncDatabase, run_async
 from windlass.db.link import AsyncLink
 from windlass.db.rpc import claim_jobs
 from windlass.db.wire import Ids, Texts
-from windlass.errors import InvalidInput
+from windlass.errors import InvalidInput, SchemaMismatch, Unavailable
 from windlass.model import ClaimedJob
 
 pytestmark = pytest.mark.every_version  # what is read here is PostgreSQL's own binary form
@@ -92,12 +93,85 @@ def test_a_value_arrives_the_same_whether_the_call_is_hot_or_not(
         assert [database.run(call) for _ in range(3)] == [[(value,)]] * 3
 
 
+class Colour(StrEnum):
+    RED = "red"
+
+
+class Level(IntEnum):
+    HIGH = 7
+
+
+class Other(UUID):
+    """Another library's."""
+
+
+def test_values_of_somebodys_own_types_are_sent_as_what_they_are(db: Database) -> None:
+    values = (Colour.RED, Level.HIGH, Other(int=5), [Colour.RED])
+    call = Call("select $1::text, $2::int, $3::uuid, $4::text[]", values, list, hot=True)
+    with SyncDatabase(db.url()) as database:
+        assert database.run(call) == [("red", 7, UUID(int=5), ["red"])]
+        with pytest.raises(InvalidInput, match="object"):
+            database.run(Call("select $1::text", (object(),), list, hot=True))
+
+
 @pytest.mark.parametrize("text", ["a\0b", "a\ud800"])
 def test_text_that_cannot_be_stored_is_refused_and_never_cut_short(db: Database, text: str) -> None:
     with SyncDatabase(db.url()) as database:
         with pytest.raises(InvalidInput):
             database.run(Call("select $1::text", (text,), list, hot=True))
         assert database.run(Call("select $1::text", ("b",), list, hot=True)) == [("b",)]
+
+
+def test_a_pool_does_not_keep_a_connection_whose_prepared_statement_no_longer_fits(db: Database) -> None:
+    superuser = db.connection("superuser")
+    superuser.execute("create function public.f(int) returns int language sql as 'select $1'")
+    superuser.execute("grant execute on function public.f(int) to public")
+    call = Call("select public.f($1::int)", (5,), list, hot=True)
+    with SyncDatabase(db.url(), max_size=1) as database:
+        assert database.run(call) == [(5,)]
+        superuser.execute("drop function public.f(int)")
+        superuser.execute("create function public.f(int) returns bigint language sql as 'select $1::bigint'")
+        with pytest.raises(SchemaMismatch):
+            database.run(call)
+        assert database.run(call) == [(5,)]
+        with database.connection() as connection:
+            connection.execute("deallocate all")  # as some poolers do between their clients
+        with pytest.raises(Unavailable):
+            database.run(call)
+        assert database.run(call) == [(5,)]
+
+
+@pytest.mark.parametrize("how", ["pg_terminate_backend", "pg_cancel_backend"])
+async def test_a_hot_call_whose_session_ends_is_told_so_and_the_next_one_works(
+    db: Database, how: str
+) -> None:
+    link = AsyncLink(db.url())
+    slow = asyncio.create_task(link.run(Call("select pg_sleep($1::int)::text", (60,), list, hot=True)))
+    try:
+        asleep = "select pid from pg_stat_activity where wait_event = 'PgSleep'"
+        await until(lambda: db.fetch(asleep, role="superuser"), "the server is busy with it")
+        db.execute(f"select {how}(({asleep}))", role="superuser")
+        with pytest.raises(Unavailable):
+            await slow
+        assert await link.run(Call("select $1::int", (1,), list, hot=True)) == [(1,)]
+    finally:
+        await link.close()
+
+
+async def test_who_is_canceled_while_a_call_is_prepared_has_done_nothing(db: Database) -> None:
+    """The driver goes on with what it has begun to send; that must not be the call itself."""
+    db.execute("create table public.written (n int)", role="superuser")
+    db.execute("grant all on public.written to public", role="superuser")
+    connection = await connect_async(db.url())
+    call = Call("insert into public.written values ($1::int) returning n", (1,), list, hot=True)
+    async with connection:
+        running = asyncio.create_task(run_async(connection, call))
+        await asyncio.sleep(0)  # it has begun to prepare, and waits for the answer
+        assert not running.done()
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert db.fetch_value("select count(*) from public.written", role="superuser") == 0
 
 
 async def test_a_hot_call_that_is_canceled_leaves_a_connection_that_works(db: Database) -> None:

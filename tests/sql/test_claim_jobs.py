@@ -269,6 +269,9 @@ def test_nodes_that_could_not_run_a_job_are_not_told_of_it(db: Database, jobs: S
         put()
         heard = [notice.payload for notice in listener.notifies(timeout=0.2)]
         assert heard == [str(jobs.node)]
+    jobs.call("select windlass.heartbeat_node(%s, 'mill')", jobs.node)  # it does not say what it knows
+    jobs.enqueue()
+    assert [notice.payload for notice in listener.notifies(timeout=0.2)] == [str(jobs.node)]
 
 
 def test_eight_sessions_never_get_one_job_twice(db: Database, jobs: Session) -> None:

@@ -269,11 +269,19 @@ def test_a_bound_worker_speaks_for_no_node_of_another(db: Database, bound: Sessi
         role="superuser",
     )
     db.execute("insert into windlass_data.waiting values ('default', %s)", node, role="superuser")
-    theirs = "select n.id, w.queue from windlass_data.node n join windlass_data.waiting w on w.node_id = n.id"
+    theirs = (
+        "select n.id, w.queue from windlass_data.node n join windlass_data.waiting w on w.node_id = n.id "
+        "where n.name = 'n'"
+    )
     before = db.fetch(theirs, role="superuser")
     with refused("WL005"):
         bound.call("select windlass.claim_jobs(%s, array['default'], p_wait => false)", node)
     with refused("WL005"):
         bound.call("select windlass.survey_lanes(%s, array['default'])", node)
+    bound.call("select windlass.claim_jobs(%s, array['default'], p_wait => true)", uuid4())
     bound.call("select * from windlass.maintain(3, '1 minute')")
+    assert db.fetch_value("select count(*) from windlass_data.waiting", role="superuser") == 1
+    bound.call("select windlass.heartbeat_node(%s, 'mine')", bound.node)
+    assert bound.claim(5, wait=True) == []
+    assert db.fetch_value("select count(*) from windlass_data.waiting", role="superuser") == 2
     assert db.fetch(theirs, role="superuser") == before != []

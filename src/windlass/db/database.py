@@ -14,10 +14,18 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolClosed, PoolTi
 from windlass.db.call import Call
 from windlass.db.cancel import heed_cancel
 from windlass.db.connect import Pooler, connection_parameters, driver_options, translated
-from windlass.db.hot import AsyncOurConnection, OurConnection, run_hot
-from windlass.errors import Unavailable
+from windlass.db.hot import AsyncOurConnection, OurConnection, is_new, prepare, run_hot
+from windlass.errors import SchemaMismatch, Unavailable, WindlassError
 
-__all__ = ["AsyncDatabase", "SyncDatabase", "run", "run_async", "run_together", "run_together_async"]
+__all__ = [
+    "AsyncDatabase",
+    "SyncDatabase",
+    "run",
+    "run_async",
+    "run_together",
+    "run_together_async",
+    "survives",
+]
 
 T = TypeVar("T")
 
@@ -55,6 +63,8 @@ async def run_async(connection: AsyncConnection[Any], call: Call[T]) -> T:
         with translated():
             if call.hot and isinstance(connection, AsyncOurConnection):
                 async with connection.lock:
+                    if is_new(connection, call):
+                        await connection.wait(prepare(connection, call))
                     rows = await connection.wait(run_hot(connection, call))
             else:
                 cursor = AsyncRawCursor(connection)
@@ -70,6 +80,8 @@ def run(connection: Connection[Any], call: Call[T]) -> T:
     with translated():
         if call.hot and isinstance(connection, OurConnection):
             with connection.lock:
+                if is_new(connection, call):
+                    connection.wait(prepare(connection, call))
                 rows = connection.wait(run_hot(connection, call))
         else:
             cursor = RawCursor(connection)
@@ -152,6 +164,10 @@ class AsyncDatabase:
             connection = await self._pool.getconn()
             try:
                 return await run_async(connection, call)
+            except BaseException as error:
+                if not survives(connection, error):
+                    await connection.close()
+                raise
             finally:
                 await self._pool.putconn(connection)
 
@@ -185,8 +201,23 @@ class SyncDatabase:
             connection = self._pool.getconn()
             try:
                 return run(connection, call)
+            except BaseException as error:
+                if not survives(connection, error):
+                    connection.close()
+                raise
             finally:
                 self._pool.putconn(connection)
+
+
+def survives(connection: AsyncConnection[Any] | Connection[Any], error: BaseException) -> bool:
+    """Whether the next call may use the same connection.
+
+    Not after an interruption in the middle of a statement; not where the server was demoted or a
+    prepared statement no longer fits its function, which only a new connection mends.
+    """
+    if connection.closed or not isinstance(error, WindlassError) or isinstance(error, SchemaMismatch):
+        return False
+    return not isinstance(error, Unavailable) or str(error.details.get("sqlstate"))[:2] in ("40", "55")
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from psycopg import AsyncConnection, Connection
+from psycopg import AsyncConnection, Connection, OperationalError
 from psycopg.abc import Buffer, PQGen
 from psycopg.adapt import Transformer
 from psycopg.errors import error_from_result
@@ -21,8 +21,9 @@ from psycopg.rows import TupleRow
 
 from windlass.db.call import Call, Row
 from windlass.db.wire import Ids, OurTypes, RawTypes, Texts
+from windlass.errors import InvalidInput
 
-__all__ = ["AsyncOurConnection", "OurConnection", "run_hot", "written"]
+__all__ = ["AsyncOurConnection", "OurConnection", "is_new", "prepare", "run_hot", "written"]
 
 _READ_RAW, _READ = RawTypes(), OurTypes()
 
@@ -43,19 +44,27 @@ class OurConnection(Connection[TupleRow]):
         self.prepared: dict[str, bytes] = {}
 
 
+def is_new(connection: AsyncOurConnection | OurConnection, call: Call[Any]) -> bool:
+    """Whether it must be prepared first.  Never behind a pooler: the next statement may go to another session."""
+    return call.text not in connection.prepared and connection.prepare_threshold is not None
+
+
+def prepare(connection: AsyncOurConnection | OurConnection, call: Call[Any]) -> PQGen[None]:
+    """Apart from the call itself: whoever is canceled meanwhile has sent nothing that could take effect."""
+    name = b"windlass_%d" % len(connection.prepared)
+    connection.pgconn.send_prepare(name, call.text.encode())
+    yield from _answer(connection)
+    connection.prepared[call.text] = name
+
+
 def run_hot(connection: AsyncOurConnection | OurConnection, call: Call[Any]) -> PQGen[Sequence[Row]]:
     """Carry out a call: for the `wait` of the connection, whose `lock` the caller holds."""
     server = connection.pgconn
     values, formats = written(call.values)
-    if connection.prepare_threshold is None:  # a pooler: the next statement may go to another session
+    name = connection.prepared.get(call.text)
+    if name is None:
         server.send_query_params(call.text.encode(), values, None, formats, Format.BINARY)
     else:
-        name = connection.prepared.get(call.text)
-        if name is None:
-            name = b"windlass_%d" % len(connection.prepared)
-            server.send_prepare(name, call.text.encode())
-            yield from _answer(connection)
-            connection.prepared[call.text] = name
         server.send_query_prepared(name, values, formats, Format.BINARY)
     result = yield from _answer(connection)
     reader = Transformer(_READ_RAW if call.raw else _READ)
@@ -65,11 +74,14 @@ def run_hot(connection: AsyncOurConnection | OurConnection, call: Call[Any]) -> 
 
 
 def _answer(connection: AsyncOurConnection | OurConnection) -> PQGen[PGresult]:
-    result: PGresult
-    (result,) = yield from execute(connection.pgconn)
-    if result.status in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK):
-        return result
-    raise error_from_result(result, encoding="utf-8")
+    """What one statement came to.  A server that ends the session may say so behind the answer."""
+    results: list[PGresult] = yield from execute(connection.pgconn)
+    for result in results:
+        if result.status not in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK):
+            raise error_from_result(result, encoding="utf-8")
+    if not results:
+        raise OperationalError("the connection ended without an answer")
+    return results[0]
 
 
 def written(values: Sequence[Any]) -> tuple[list[Buffer | None], list[Format]]:
@@ -81,10 +93,18 @@ def written(values: Sequence[Any]) -> tuple[list[Buffer | None], list[Format]]:
             sent.append(None)
             formats.append(Format.TEXT)
         else:
-            form, write = _TEXTS if _is_texts(value) else _WRITERS[type(value)]
+            form, write = _TEXTS if _is_texts(value) else _WRITERS.get(type(value)) or _by_base(value)
             sent.append(write(value))
             formats.append(form)
     return sent, formats
+
+
+def _by_base(value: Any) -> tuple[Format, Callable[[Any], Buffer]]:
+    """How a value of somebody's own type is written: an enumeration of texts, another library's UUID."""
+    for base in type(value).__mro__:
+        if base in _WRITERS:
+            return _WRITERS[base]
+    raise InvalidInput(f"a value of type {type(value).__name__} cannot be sent to the database")
 
 
 def _is_texts(value: Any) -> bool:

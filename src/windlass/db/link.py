@@ -17,8 +17,7 @@ from psycopg import AsyncConnection, Connection, OperationalError
 from windlass.db.call import Call
 from windlass.db.cancel import heed_cancel
 from windlass.db.connect import Pooler, connect, connect_async, translated
-from windlass.db.database import run, run_async
-from windlass.errors import SchemaMismatch, Unavailable, WindlassError
+from windlass.db.database import run, run_async, survives
 
 __all__ = ["AsyncLink", "Backoff", "SyncLink"]
 
@@ -71,7 +70,7 @@ class AsyncLink:
                             await run_async(connection, earlier)
                         return await run_async(connection, call)
             except BaseException as error:
-                if not _survives(connection, error):
+                if not survives(connection, error):
                     await self._drop()
                 heed_cancel(error)
                 raise
@@ -101,7 +100,7 @@ class SyncLink:
         try:
             return run(self._connection, call)
         except BaseException as error:
-            if not _survives(self._connection, error):
+            if not survives(self._connection, error):
                 self.close()
             raise
 
@@ -117,14 +116,3 @@ class SyncLink:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
-
-
-def _survives(connection: AsyncConnection[Any] | Connection[Any], error: BaseException) -> bool:
-    """Whether the next call may use the same connection.
-
-    Not after an interruption in the middle of a statement; not where the server was demoted or a
-    prepared statement no longer fits its function, which only a new connection mends.
-    """
-    if connection.closed or not isinstance(error, WindlassError) or isinstance(error, SchemaMismatch):
-        return False
-    return not isinstance(error, Unavailable) or str(error.details.get("sqlstate"))[:2] in ("40", "55")

@@ -3,7 +3,7 @@
 --
 -- A notice makes commits queue up behind one lock of the whole server, so it is sent only where a node has said that
 -- it waits, and a node that found work says so no longer.  It names the node and nothing else: anybody may listen.
--- p_kinds, p_tenant: only nodes that can run one of these kinds for that tenant, or of which nothing is known yet.
+-- p_kinds, p_tenant: only nodes that can run one of these kinds for that tenant, or of which that is not known.
 -- definer: none
 create function windlass._wake(p_queues text[], p_jobs integer default 1, p_kinds text[] default null, p_tenant uuid default null)
 returns void
@@ -18,7 +18,7 @@ begin
       left join windlass_data.node as n on n.id = w.node_id
       where w.queue = any (p_queues)
         and (p_kinds is null or n.id is null
-             or (n.kinds && p_kinds and (p_tenant is null or windlass._may_serve(n.login, p_tenant))))
+             or ((n.kinds = '{}' or n.kinds && p_kinds) and (p_tenant is null or windlass._may_serve(n.login, p_tenant))))
       group by w.node_id
       order by random()
       limit p_jobs + 1

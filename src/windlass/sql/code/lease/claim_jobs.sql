@@ -47,7 +47,7 @@ begin
                where b.queue = any (p_queues) and (p_kinds is null or b.kind = any (p_kinds)) limit 3) as lanes
   into v_look from windlass._said_of(p_node, p_queues);
   if v_look.bound then
-    perform windlass._refuse_foreign_node(p_node);
+    p_wait := windlass._is_own_node(p_node) and p_wait;  -- an invented node would hear what is for others
   end if;
   if v_look.due and not p_only then
     perform windlass._promote_jobs(greatest(p_limit, 100), p_since);

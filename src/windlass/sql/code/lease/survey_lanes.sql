@@ -38,7 +38,7 @@ begin
     raise exception 'a survey needs a node, its queues, and a floor and a mark for each lane' using errcode = 'WL007';
   end if;
   if v_bound is not null then
-    perform windlass._refuse_foreign_node(p_node);
+    perform windlass._is_own_node(p_node);
   end if;
   perform windlass._promote_jobs(1000, p_since);
   return query

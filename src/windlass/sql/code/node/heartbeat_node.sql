@@ -20,7 +20,7 @@ begin
   end if;
   select windlass._is_active(n.heartbeat_at, n.stopped_at) into v_active
   from windlass_data.node as n where n.id = p_node for no key update;
-  perform windlass._refuse_foreign_node(p_node);
+  perform windlass._is_own_node(p_node);
   insert into windlass_data.node as n
     (id, name, host, pid, version, queues, kinds, concurrency, started_at, heartbeat_at, code)
   values (p_node, p_name, coalesce(p_host, ''), coalesce(p_pid, 0), coalesce(p_version, ''), coalesce(p_queues, '{}'),
