@@ -45,7 +45,7 @@ class OurConnection(Connection[TupleRow]):
 
 
 def is_new(connection: AsyncOurConnection | OurConnection, call: Call[Any]) -> bool:
-    """Whether it must be prepared first.  Never behind a pooler: the next statement may go to another session."""
+    """Whether it must be prepared first; never behind a pooler, where sessions change hands."""
     return call.text not in connection.prepared and connection.prepare_threshold is not None
 
 
