@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 
 from tests.integration.shop import LATER, Shop
-from windlass import InvalidInput, NotFound
+from windlass import Forbidden, InvalidInput, NotFound
 from windlass.client import SyncClient
 from windlass.model import Unserved
 from windlass.settings import Settings
@@ -103,3 +103,13 @@ async def test_health(shop: Shop) -> None:
     assert health["rls_forced"] is True
     assert health["session_is_superuser"] is False
     await shop.app.close()
+
+
+def test_a_callers_bound_connection_says_nothing_about_our_own_login(shop: Shop) -> None:
+    acme = shop.app.sync.create_tenant("acme", "Acme")
+    shop.app.sync.bind_role("test_producer", "acme")
+    with SyncClient(Settings(database_url=shop.db.url())) as nameless, shop.db.connect("producer") as theirs:
+        with pytest.raises(Forbidden):  # it must name its tenant: a caller's connection is asked nothing
+            nameless.using(theirs).enqueue_job("a")
+        assert nameless.using(theirs).enqueue_job("a", tenant="acme").tenant_id == acme
+        assert nameless.enqueue_job("a").tenant_id == UUID("00000000-0000-7000-8000-000000000001")

@@ -1,6 +1,7 @@
 """claim_jobs: who gets which job, in which order, and what a claim gives."""
 
 import threading
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
@@ -248,30 +249,53 @@ def test_a_node_with_room_is_told_of_work_and_one_that_found_plenty_is_not(
     assert notices() == []
 
 
-def test_nodes_that_could_not_run_a_job_are_not_told_of_it(db: Database, jobs: Session) -> None:
-    heartbeat = (
-        "select windlass.heartbeat_node(%s, 'mill', p_queues => '{default}', p_kinds => array[%s], "
-        "p_concurrency => 1)"
-    )
+HEARTBEAT = "select windlass.heartbeat_node(%s, 'mill', p_queues => '{default}', p_kinds => array[%s])"
+
+
+@pytest.fixture
+def heard(db: Database, jobs: Session) -> Callable[[], list[str]]:
+    """One node that knows `mail` waits among twenty that do not; who is told of work."""
     for _ in range(20):
         stranger = Session(db.connection(), node=uuid4())
-        stranger.call(heartbeat, stranger.node, "other")
+        stranger.call(HEARTBEAT, stranger.node, "other")
         assert stranger.claim(2, kinds=["other"], wait=True) == []
-    jobs.call(heartbeat, jobs.node, "mail")
-    assert jobs.claim(2, kinds=["mail"], wait=True) == []
+    jobs.call(HEARTBEAT, jobs.node, "mail")
+    assert jobs.claim(2, kinds=["none"], wait=True) == []
     listener = db.connect()
     listener.execute("listen windlass")
-    for put in (
-        jobs.enqueue,
-        lambda: jobs.enqueue_many([{"kind": "mail"}] * 3),
-        lambda: jobs.enqueue(key="k"),
-    ):
-        put()
-        heard = [notice.payload for notice in listener.notifies(timeout=0.2)]
-        assert heard == [str(jobs.node)]
+    return lambda: [notice.payload for notice in listener.notifies(timeout=0.2)]
+
+
+def test_nodes_that_could_not_run_a_job_are_not_told_of_it(
+    jobs: Session, heard: Callable[[], list[str]]
+) -> None:
+    jobs.enqueue()
+    assert heard() == [str(jobs.node)]
+    jobs.enqueue_many([{"kind": "mail"}] * 3)
+    assert heard() == [str(jobs.node)]
+    jobs.enqueue(key="k")
+    assert heard() == [str(jobs.node)]
     jobs.call("select windlass.heartbeat_node(%s, 'mill')", jobs.node)  # it does not say what it knows
     jobs.enqueue()
-    assert [notice.payload for notice in listener.notifies(timeout=0.2)] == [str(jobs.node)]
+    assert heard() == [str(jobs.node)]
+
+
+def test_nor_of_one_that_comes_back(db: Database, jobs: Session, heard: Callable[[], list[str]]) -> None:
+    def wait() -> None:
+        assert jobs.claim(2, kinds=["none"], wait=True) == []
+        heard()
+
+    job_id = jobs.enqueue(max_attempts=1)
+    held = jobs.claim_one()
+    wait()
+    jobs.release(held)
+    assert heard() == [str(jobs.node)]
+    jobs.fail(jobs.claim_one())
+    wait()
+    jobs.call("select windlass.redrive_jobs(%s, array[%s])", jobs.tenant, job_id)
+    assert heard() == [str(jobs.node)]
+    jobs.call("select windlass.reschedule_job(%s, %s, null, 5)", jobs.tenant, job_id)
+    assert heard() == [str(jobs.node)]
 
 
 def test_eight_sessions_never_get_one_job_twice(db: Database, jobs: Session) -> None:

@@ -195,6 +195,25 @@ def test_few_attempts_share_a_window_and_many_are_cut(db: Database, jobs: Sessio
     assert call(db, "seal_attempts", role="worker") is not None
 
 
+def test_who_comes_after_days_catches_up_in_pieces(db: Database, jobs: Session, clock: Clock) -> None:
+    """Never all of it counted at once: the look ahead is bounded, and passes over times without an end."""
+    finish(jobs)
+    assert chain(db, clock) == 1
+    for _ in range(3):
+        clock.advance(timedelta(days=1))
+        finish(jobs, 2)
+    clock.advance(12 * MINUTE)
+    assert look(db) == 0
+    clock.advance(MINUTE)
+    sealed = [look(db) for _ in range(3)]
+    assert sealed == [2, 2, 2], "a day each, in less than as many calls as a day has windows"
+    seal(db)
+    assert verify(db.connection()).fault is None
+    assert chain(db, clock) == 0
+    finish(jobs)
+    assert chain(db, clock) == 1
+
+
 def test_the_digest_of_an_attempt_is_the_same_everywhere(db: Database) -> None:
     """Anybody can compute it: ids, numbers and times in binary, then a JSON array of texts."""
     job, node, token = (UUID(f"01890a5d-ac96-774b-bcce-b302099a805{n}") for n in (7, 8, 9))

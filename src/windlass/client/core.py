@@ -75,7 +75,13 @@ class Core:
         return found
 
     def _home(self) -> Operation[UUID]:
-        """The tenant of somebody who named none anywhere; asked for once."""
+        """The tenant of somebody who named none anywhere: that of our login, if it is bound; asked for once.
+
+        A caller's connection may have another login, and costs no statement that its owner did not ask for:
+        there it is the default, and a login that is bound elsewhere is refused until it names its tenant.
+        """
+        if not self.settled.own_connection:
+            return DEFAULT_TENANT
         found = self.settled.tenants.get(_HOME)
         if found is None:
             bound = yield from self._safely(rpc_operator.bound_tenant())

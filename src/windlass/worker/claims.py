@@ -147,39 +147,48 @@ class Claims:
         while not self._stopping:
             self._woken.clear()
             want = self._demand()
-            if want <= 0:
+            if want > 0:
+                await self._ask(want)
+            else:
                 self._dry = False
                 self._shed()
-                await self._wait(_SHED_SECONDS)
-                continue
-            self._dry = True  # a notice that comes while the claim is under way takes this back
-            if (self._full or self._turns.in_doubt) and elapsed_clock() >= self._survey_at:
-                await self._survey()
-            self._doubt_old_knowledge()
-            plan = self._turns.plan(want, all_lanes=self._look_at_all)
-            got = await self._claim(plan)
-            if got != 0:
-                self._look_at_all = self._dry = False
-                few = got is not None and got < min(plan.want, _FEW) and not plan.known.only
-                self._asked_for_notices = few and self._listening()
-                self._full = got is not None and (got >= plan.want or plan.known.only)
-                if got is not None and got < _FEW:
-                    await asyncio.sleep(0)  # a lone job begins before the next claim is written
-            if got is not None and self._rate_holds(got, plan):
-                self._dry = True  # a free slot is no reason to ask sooner
-                await self._wait(max(self._again or 0.0, _SHORTEST_SECONDS))
-            elif got != 0:
-                pass
-            elif not self._look_at_all and (plan.known.only or self._turns.in_doubt):
-                # Nothing where this claim looked; the next one looks everywhere.
-                self._look_at_all, self._dry = True, False
-                await self._survey()
-            elif self._listening() and not self._asked_for_notices:
-                self._asked_for_notices, self._dry = True, False
-            elif self._dry:
-                await self._rest()
+                await self._woken.wait(_SHED_SECONDS)
         async with self._answered:
             self._answered.notify_all()
+
+    async def _ask(self, want: int) -> None:
+        """One claim, and what follows from its answer."""
+        self._dry = True  # a notice that comes while the claim is under way takes this back
+        if (self._full or self._turns.in_doubt) and elapsed_clock() >= self._survey_at:
+            await self._survey()
+        self._doubt_old_knowledge()
+        plan = self._turns.plan(want, all_lanes=self._look_at_all)
+        got = await self._claim(plan)
+        if got != 0:
+            await self._note_found(got, plan)
+        if got is not None and self._rate_holds(got, plan):
+            self._dry = True  # a free slot is no reason to ask sooner
+            await self._woken.wait(max(self._again or 0.0, _SHORTEST_SECONDS))
+        elif got == 0:
+            await self._go_on_without(plan)
+
+    async def _note_found(self, got: int | None, plan: Plan) -> None:
+        self._look_at_all = self._dry = False
+        few = got is not None and got < min(plan.want, _FEW) and not plan.known.only
+        self._asked_for_notices = few and self._listening()
+        self._full = got is not None and (got >= plan.want or plan.known.only)
+        if got is not None and got < _FEW:
+            await asyncio.sleep(0)  # a lone job begins before the next claim is written
+
+    async def _go_on_without(self, plan: Plan) -> None:
+        """Nothing was found: look elsewhere, ask for notices and look once more, or rest."""
+        if not self._look_at_all and (plan.known.only or self._turns.in_doubt):
+            self._look_at_all, self._dry = True, False
+            await self._survey()
+        elif self._listening() and not self._asked_for_notices:
+            self._asked_for_notices, self._dry = True, False
+        elif self._dry:
+            await self._rest()
 
     def _rate_holds(self, got: int, plan: Plan) -> bool:
         """Whether this was all, and a rate will soon let more start: to ask before that brings nothing."""
@@ -209,7 +218,7 @@ class Claims:
             jobs = await self._link.run(call if self._durable else undurable(call))
         except WindlassError as error:
             self._turns = Turns()  # after a crash of the server claims may be undone
-            await self._wait(self._outage.failed(error))
+            await self._woken.wait(self._outage.failed(error))
             return None
         self._outage.over()
         self._turns.taken(plan, jobs)
@@ -235,7 +244,7 @@ class Claims:
             survey = await self._link.run(call)
         except WindlassError as error:
             self._turns = Turns()
-            await self._wait(self._outage.failed(error))
+            await self._woken.wait(self._outage.failed(error))
             return False
         now = elapsed_clock()
         self._survey_at = now + max(_SURVEY_SECONDS, (now - since) / _SURVEY_SHARE)
@@ -251,8 +260,5 @@ class Claims:
         seconds = longest * random.uniform(0.8, 1.0)
         if self._again is not None:  # not before a rate lets the next job start, and not long after that
             seconds = min(seconds, max(self._again, _SHORTEST_SECONDS))
-        await self._wait(seconds)
-        self.resting = False
-
-    async def _wait(self, seconds: float) -> None:
         await self._woken.wait(seconds)
+        self.resting = False

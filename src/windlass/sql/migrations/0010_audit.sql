@@ -123,6 +123,7 @@ create trigger append_only before update or truncate on windlass_data.attempt_pa
 -- How far that is; one row.
 create table windlass_data.sealing (
   sealed_to timestamptz not null default '-infinity',  -- attempts that had ended by then have their pages
+  step interval not null default '10 minutes',         -- how long the next window may be
   number bigint not null default 0,                    -- of the last window
   noted_at timestamptz,                                -- at this time ...
   noted_xid xid8,                                      -- ... no transaction had a later number than this

@@ -16,6 +16,7 @@ declare
   v_now timestamptz := windlass_data.clock();  -- before this transaction has a number
   v_row windlass_data.sealing;
   v_to timestamptz;
+  v_upto timestamptz;
   v_found record;
   v_sealed integer := 0;
 begin
@@ -44,19 +45,26 @@ begin
   elsif pg_snapshot_xmin(pg_current_snapshot()) <= v_row.noted_xid then
     v_row.next_at := v_now + interval '5 seconds';
   else
-    select count(*) as n, min(a.finished_at) as first into v_found
-    from windlass_data.attempt as a
-    where a.finished_at > v_row.sealed_to and a.finished_at <= v_to;
+    for v_step in 1..200 loop  -- past times in which nothing ended
+      v_upto := case when isfinite(v_row.sealed_to)
+                     then least(v_to, greatest(v_upto, v_row.sealed_to) + v_row.step) else v_to end;
+      select count(*) as n, min(a.finished_at) as first into v_found
+      from windlass_data.attempt as a
+      where a.finished_at > v_row.sealed_to and a.finished_at <= v_upto;
+      exit when v_found.n > 0 or v_upto = v_to;
+    end loop;
+    v_row.noted_xid := case when v_found.n > 20000 or v_upto < v_to then v_row.noted_xid end;
     if v_found.n > 20000 then
-      v_to := v_found.first + (v_to - v_found.first) * (10000.0 / v_found.n)::double precision;
-    else
-      v_row.noted_xid := null;
+      v_upto := v_found.first + (v_upto - v_found.first) * (10000.0 / v_found.n)::double precision;
     end if;
-    if v_found.n = 0 or v_found.n >= 10000 or v_to >= v_row.sealed_to + interval '10 minutes' then
+    -- As long as the last window was in which there were enough: who catches up does not count all of it again and again.
+    v_row.step := least(interval '10 minutes', greatest(interval '10 milliseconds',
+      v_row.step * case when v_found.n > 0 then least(2, 15000.0 / v_found.n)::double precision else 2 end));
+    if v_found.n = 0 or v_found.n >= 10000 or v_upto < v_to or v_upto >= v_row.sealed_to + interval '10 minutes' then
       v_row.number := v_row.number + 1;
-      select w.attempts, w.pages into v_found from windlass._seal_window(v_row.sealed_to, v_to, v_row.number) as w;
+      select w.attempts, w.pages into v_found from windlass._seal_window(v_row.sealed_to, v_upto, v_row.number) as w;
       v_sealed := v_found.attempts;
-      v_row.sealed_to := v_to;
+      v_row.sealed_to := v_upto;
       select f.tenant_id, f.number into v_row.swept_tenant, v_row.swept_number
       from windlass._forget_pages(v_row.swept_tenant, v_row.swept_number, 20 + 2 * v_found.pages) as f;
     end if;
@@ -67,8 +75,9 @@ begin
     v_row.next_at := v_now + interval '30 seconds';
   end if;
   update windlass_data.sealing as s
-  set (sealed_to, number, noted_at, noted_xid, next_at, swept_tenant, swept_number) =
-      (v_row.sealed_to, v_row.number, v_row.noted_at, v_row.noted_xid, v_row.next_at, v_row.swept_tenant, v_row.swept_number);
+  set (sealed_to, step, number, noted_at, noted_xid, next_at, swept_tenant, swept_number) =
+      (v_row.sealed_to, v_row.step, v_row.number, v_row.noted_at, v_row.noted_xid, v_row.next_at, v_row.swept_tenant,
+       v_row.swept_number);
   return v_sealed;
 end
 $$;

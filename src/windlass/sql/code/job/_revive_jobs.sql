@@ -60,8 +60,9 @@ begin
   select array_agg(distinct m.lane_id), array_agg(m.id order by m.id) into v_lanes, v_revived from moved as m;
   perform windlass._join_key_lines(p_tenant, v_revived);  -- somebody else may have revived the others meanwhile
   perform windlass._note_work(v_lanes);
-  perform windlass._wake(array(
-    select distinct l.queue from windlass_data.lane as l where l.id = any (v_lanes)), cardinality(p_jobs));
+  perform windlass._wake(
+    array(select distinct l.queue from windlass_data.lane as l where l.id = any (v_lanes)), cardinality(p_jobs),
+    array(select distinct l.kind from windlass_data.lane as l where l.id = any (v_lanes)), p_tenant);
 end
 $$;
 comment on function windlass._revive_jobs is 'Put dead jobs back into line.';

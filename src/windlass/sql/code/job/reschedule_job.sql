@@ -58,7 +58,7 @@ begin
     insert into windlass_data.ready (lane_id, seq, tenant_id, job_id, version, counted)
     values (v_lane, v_job.seq, p_tenant, p_job, v_version, v_counted);
     perform windlass._note_work(array[v_lane]);
-    perform windlass._wake(array[v_from.queue]);
+    perform windlass._wake(array[v_from.queue], 1, array[v_from.kind], p_tenant);
   elsif not v_due then
     insert into windlass_data.scheduled (tenant_id, job_id, run_at, lane_id, version, counted)
     values (p_tenant, p_job, v_run_at, v_lane, v_version, v_counted);

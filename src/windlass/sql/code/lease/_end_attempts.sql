@@ -86,9 +86,8 @@ begin
   left join accepted as x on x.place = s.place
   order by s.place;
   perform windlass._note_work(array(select l.lane_id from windlass_data.lease as l where l.id = any (p_tokens)));
-  perform windlass._wake(array(
-    select distinct la.queue from windlass_data.lease as l join windlass_data.lane as la on la.id = l.lane_id
-    where l.id = any (p_tokens)), cardinality(p_jobs));
+  perform windlass._wake(array_agg(distinct la.queue), cardinality(p_jobs), array_agg(distinct la.kind))
+  from windlass_data.lease as l join windlass_data.lane as la on la.id = l.lane_id where l.id = any (p_tokens);
   perform windlass._tell_room(
     array(select l.lane_id from windlass_data.lease as l where l.id = any (p_tokens)), cardinality(p_jobs))
   where exists (select from windlass_data.job_limit as m where m.claims);
