@@ -51,7 +51,7 @@ DAYS = (
         "much-ahead",
         "many rows of the time to come hold nobody up",
         "sql/code/node/_make_days.sql",
-        "if windlass._ahead_size(5001) > 5000 then",
+        "if windlass._ahead_size(v_to, 5001) > 5000 then",
         "if false then",
         (MAKE,),
     ),

@@ -6,6 +6,7 @@ create table windlass_data.attempt_rest partition of windlass_data.attempt defau
 -- The rest is never dropped, so what goes from it is found by when it ended, past all that is kept for longer.
 create index job_rest_ended on windlass_data.job_rest (ended_state, ended_at) where ended_state is not null;
 create index attempt_rest_ended on windlass_data.attempt_rest (ends, finished_at) where ends is not null;
+select windlass_data.wall_off(array['job_rest', 'attempt_rest'], p_by_tenant => false);
 
 -- The smallest id that can be made at a moment: where a day's partition begins.
 create function windlass_data.first_id(p_at timestamptz) returns uuid
@@ -51,19 +52,48 @@ select windlass_data.add_day((windlass_data.clock() at time zone 'UTC')::date + 
 -- The time to come, from behind the last day made.  A new day is cut off from it (_make_days): making one out of the rest
 -- would have PostgreSQL read all of the rest under an exclusive lock, to see that no row of it belongs there.  That it
 -- need not look is what the constraint `outside` tells it: the rest ends where this time begins, or before.
+-- A time to come that has itself grown large is closed off (_close_ahead): there `within` spares PostgreSQL the look.  It
+-- refuses no row, as known_bound() names a bound only in the transaction that has just made sure of it, under the lock;
+-- that is called immutable so that ATTACH asks it, and `within` is not valid before, so that no planner does.
+create function windlass_data.known_bound(p_setting text, p_otherwise uuid) returns uuid
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select coalesce(nullif(current_setting(p_setting, true), '')::uuid, p_otherwise)
+$$;
+comment on function windlass_data.known_bound(text, uuid) is 'What this transaction knows about the ids of the time to come.';
+
+create function windlass_data.add_ahead(p_from uuid) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_to uuid := windlass_data.first_id('2200-01-01Z');
+  v_part record;
+begin
+  for v_part in select * from (values ('job', 'id'), ('attempt', 'job_id')) as p(name, id) loop
+    execute format($table$
+      create table windlass_data.%1$I_ahead partition of windlass_data.%1$I for values from (%3$L) to (%4$L);
+      alter table windlass_data.%1$I_ahead add constraint within check (
+        %2$I >= windlass_data.known_bound('windlass.ahead_from', '00000000-0000-0000-0000-000000000000')
+        and %2$I < windlass_data.known_bound('windlass.ahead_to', %4$L)) not valid;
+      create index %1$I_ahead_id on windlass_data.%1$I_ahead (%2$I)
+    $table$, v_part.name, v_part.id, p_from, v_to);
+  end loop;
+  create index job_ahead_ended on windlass_data.job_ahead (ended_state, ended_at) where ended_state is not null;
+  create index attempt_ahead_ended on windlass_data.attempt_ahead (ends, finished_at) where ends is not null;
+  perform windlass_data.wall_off(array['job_ahead', 'attempt_ahead'], p_by_tenant => false);
+end
+$$;
+comment on function windlass_data.add_ahead(uuid) is 'Make the tables of the time to come.';
+
 do $ahead$
 declare
   v_from uuid := windlass_data.first_id((((windlass_data.clock() at time zone 'UTC')::date + 4)::timestamp at time zone 'UTC'));
   v_to uuid := windlass_data.first_id('2200-01-01Z');
 begin
-  execute format('create table windlass_data.job_ahead partition of windlass_data.job for values from (%L) to (%L)', v_from, v_to);
-  execute format('create table windlass_data.attempt_ahead partition of windlass_data.attempt for values from (%L) to (%L)',
-                 v_from, v_to);
+  perform windlass_data.add_ahead(v_from);
   execute format('alter table windlass_data.job_rest add constraint outside check (id < %L or id >= %L)', v_from, v_to);
   execute format('alter table windlass_data.attempt_rest add constraint outside check (job_id < %L or job_id >= %L)', v_from, v_to);
 end
 $ahead$;
-create index job_ahead_ended on windlass_data.job_ahead (ended_state, ended_at) where ended_state is not null;
-create index attempt_ahead_ended on windlass_data.attempt_ahead (ends, finished_at) where ends is not null;
-
-select windlass_data.wall_off(array['job_rest', 'attempt_rest', 'job_ahead', 'attempt_ahead'], p_by_tenant => false);

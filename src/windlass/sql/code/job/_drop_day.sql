@@ -5,6 +5,7 @@
 -- Whoever moves a job holds `job` or `attempt` until it commits.  So once both are locked here nobody is under way,
 -- the look that follows sees where each job stands, and those who wait find the jobs moved: none falls in between.
 -- Waits for each lock 50 ms at most, because everybody else waits behind it; a wait in vain undoes everything.
+-- A long day (_close_ahead) goes under the name of its last one, with all the days in it.
 -- definer: owner
 create function windlass._drop_day(p_day date, p_before jsonb, p_limit integer) returns text
 language plpgsql volatile security definer
@@ -14,6 +15,7 @@ as $$
 declare
   v_job text := to_char(p_day, '"job_"YYYYMMDD');
   v_attempt text := to_char(p_day, '"attempt_"YYYYMMDD');
+  v_first date := windlass._first_day(p_day);
   v_tenants uuid[];
   v_jobs uuid[];
 begin
@@ -39,7 +41,8 @@ begin
   perform windlass._widen_rest(windlass_data.first_id((p_day + 1)::timestamp at time zone 'UTC'));
   perform windlass._move_kept(p_day, v_tenants, v_jobs);
   execute format('drop table windlass_data.%I, windlass_data.%I', v_job, v_attempt);
-  insert into windlass_data.dropped_day (day) values (p_day) on conflict do nothing;
+  insert into windlass_data.dropped_day (day)
+  select v_first + n from generate_series(0, p_day - v_first) as n on conflict do nothing;
   return 'dropped';
 exception
   when lock_not_available or deadlock_detected then

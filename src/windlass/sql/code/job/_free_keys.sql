@@ -12,6 +12,7 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 as $$
 declare
+  v_first date := windlass._first_day(p_day);
   v_held tid[];
   v_count integer := 0;
 begin
@@ -22,7 +23,7 @@ begin
       select k.ctid as tid
       from windlass_data.idempotency_key as k
       where k.tenant_id = t.id
-        and k.job_id >= windlass_data.first_id(p_day::timestamp at time zone 'UTC')
+        and k.job_id >= windlass_data.first_id(v_first::timestamp at time zone 'UTC')
         and k.job_id < windlass_data.first_id((p_day + 1)::timestamp at time zone 'UTC')
         and (k.tenant_id, k.job_id) not in (
           select u.tenant_id, u.job_id from unnest(p_tenants, p_jobs) as u(tenant_id, job_id))

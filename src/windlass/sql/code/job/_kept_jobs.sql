@@ -29,7 +29,7 @@ begin
     select l.tenant_id, l.job_id from windlass._live_jobs($2, $3) as l
     limit $4
   $query$, to_char(p_day, '"attempt_"YYYYMMDD'), to_char(p_day, '"job_"YYYYMMDD'), p_before ->> 'succeeded')
-  using p_before, windlass_data.first_id(p_day::timestamp at time zone 'UTC'),
+  using p_before, windlass_data.first_id(windlass._first_day(p_day)::timestamp at time zone 'UTC'),
         windlass_data.first_id((p_day + 1)::timestamp at time zone 'UTC'), p_limit;
 end
 $$;

@@ -2,7 +2,7 @@
 --
 -- `due` has the states for which the day is over: a keep of a day or more is counted from the end of the day, so that
 -- days can go as a whole; a shorter one is taken at its word.  `whole`: the bulk, which is the jobs that succeeded, is
--- past its keep, so the day can go; `overdue`: it could have gone three days ago.
+-- past its keep, so the day can go; `overdue`: it could have gone three days ago.  A long day (_close_ahead) counts as its last.
 -- definer: none
 create function windlass._past_days(p_before jsonb, p_now timestamptz)
 returns table (day date, due jsonb, whole boolean, overdue boolean)
@@ -13,7 +13,8 @@ as $$
          coalesce(bool_or(b.state = 'succeeded' and b.before >= d.day_end), false),
          coalesce(bool_or(b.state = 'succeeded' and b.before >= d.day_end + interval '3 days'), false)
   from (
-    select n.day, n.day::timestamp at time zone 'UTC' as day_start, (n.day + 1)::timestamp at time zone 'UTC' as day_end
+    select n.day, windlass._first_day(n.day)::timestamp at time zone 'UTC' as day_start,
+           (n.day + 1)::timestamp at time zone 'UTC' as day_end
     from pg_inherits as i
     join pg_class as c on c.oid = i.inhrelid
     cross join lateral to_date(substr(c.relname, 5), 'YYYYMMDD') as n(day)

@@ -1,5 +1,6 @@
 -- Keep house: make the tables of today and the days ahead, and remove what has run out.  Says what was done, and which
--- days could not be made (they are tried again at the next call; until then their jobs lie in the time to come).
+-- days could not be made (they are tried again at the next call; until then their jobs lie in the time to come).  Where that
+-- has grown large the first call makes it the long day that ends today, and the next one the days from tomorrow on.
 --
 -- Any node may call this at any time: of two at once the second does nothing (`ran` is false).  The tables come last,
 -- because they are made under a lock that everybody waits behind until the transaction, best one of its own, ends.
@@ -31,10 +32,9 @@ begin
       where windlass_data.first_id((v_today + n)::timestamp at time zone 'UTC') >= windlass._ahead_from()
       order by n);
     if cardinality(v_days) > 0 and windlass._make_days(v_days) then
-      made := v_days;
-    else
-      missing := v_days;
+      made := array(select d from unnest(v_days) as d where to_regclass(to_char(d, '"windlass_data.job_"YYYYMMDD')) is not null);
     end if;
+    missing := array(select d from unnest(v_days) as d where d <> all (made));
   end if;
   return next;
 end
