@@ -1,8 +1,11 @@
 """The records of which hand-made histories are put together; the job is `a` unless told otherwise."""
 
+from collections.abc import Callable
 from typing import Any
 
-__all__ = ["asked", "end", "lease", "line"]
+from tests.chaos.checker import History, check
+
+__all__ = ["asked", "end", "lease", "line", "reject"]
 
 
 def lease(version: int, at: float, expires_at: float, **more: Any) -> dict[str, Any]:
@@ -38,3 +41,11 @@ def asked(answer: str | None = "ok", **more: Any) -> list[dict[str, Any]]:
     job = {"job": "a", "tenant": "t", "max_attempts": 3, **more}
     lines = [{"call": 1, "step": "invoke", "verb": "enqueue", "jobs": [job]}]
     return lines if answer is None else [*lines, {"call": 1, "step": answer}]
+
+
+def reject(history: History, change: Callable[[History], Any], rule: str, why: str) -> None:
+    """Make a good history bad, and have the checker say so for the right reason."""
+    assert check(history)[rule] == []
+    change(history)
+    found = check(history)[rule]
+    assert any(why in sentence for sentence in found), found
