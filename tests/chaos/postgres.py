@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -191,9 +192,10 @@ class Postgres:
             connection.execute(text)
             connection.execute("select pg_reload_conf()")
 
-    def logged(self, text: str) -> int:
-        """How many lines of the server's log hold this."""
-        return sum(text in line for line in self.log.read_text(errors="replace").splitlines())
+    def told(self, text: str) -> list[str]:
+        """The entries of the server's log that hold this, each with the lines that belong to it."""
+        entries = re.split(r"\n(?=\d{4}-\d\d-\d\d )", self.log.read_text(errors="replace"))
+        return [entry.strip() for entry in entries if text in entry.partition("\n")[0]]
 
     def _answers_or_ended(self) -> bool:
         if not self.running:

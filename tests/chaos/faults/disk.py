@@ -67,7 +67,7 @@ class DiskFull(Fault):
     def heal(self) -> None:
         if self._place is not None:
             self._resize(ROOM)
-            self.refused = self.site.primary.logged(" 53100 ERROR")
+            self.refused = len(self.site.primary.told(" 53100 ERROR"))
 
     def _used(self) -> int:
         room = os.statvfs(str(self._place))

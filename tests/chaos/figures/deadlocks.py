@@ -103,10 +103,11 @@ def _mix(setting: Setting, name: str, seconds: float, timeout: str) -> tuple[Fig
             thread.start()
         for thread in threads:
             thread.join()
-        logged = site.primary.logged(" 40P01 ERROR")
+        log = site.primary.told(" 40P01 ")
         days = site.primary.ask(_DAYS)[0]
     total = sum(tallies, Counter[tuple[str, str]]())
+    logged = sum(" 40P01 ERROR" in entry for entry in log)
     told = sum(number for (_, code), number in total.items() if code == "40P01")
-    facts = {"statements": total.total(), "past days left": days[0], "days made ahead": days[1]}
+    facts = {"statements": total.total(), "past days left": days[0], "days made ahead": days[1], "log": log}
     seen = f"{told} told, {logged} logged, in {total.total():,} statements of {SESSIONS} sessions"
     return Figure(name, "0", seen, not logged and not told, facts), total

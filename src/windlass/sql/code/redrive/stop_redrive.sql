@@ -14,6 +14,8 @@ declare
   v_outcome text;
 begin
   perform windlass._check_said(p_reason, p_actor);
+  -- The job before the redrive, as everywhere: a slice under way holds the lease, for which a word about the job waits.
+  perform from windlass_data.job as j where j.tenant_id = p_tenant and j.id = p_job for no key update;
   select r.outcome into v_outcome from windlass_data.redrive as r
   where r.tenant_id = p_tenant and r.id = p_job
   for no key update;
