@@ -25,9 +25,10 @@ as $$
 declare
   v_now timestamptz := windlass_data.clock();
   v_lease interval;
-  v_look record;  -- what most claims find nothing of, so that they ask once
+  v_bound boolean; v_limited boolean; v_due boolean; v_waits integer; v_said boolean; v_busy integer[];
+  v_tokens uuid[]; v_tenants uuid[]; v_lanes integer[]; v_jobs uuid[]; v_versions integer[]; v_counted integer[];
+  v_seqs bigint[]; v_open integer[];
   v_count integer;
-  v_taken record;
   v_first uuid;
   v_last uuid;
 begin
@@ -36,46 +37,40 @@ begin
       using errcode = 'WL007';
   end if;
   v_lease := make_interval(secs => p_lease_seconds);
-  select exists (select from windlass_data.role_tenant) as bound,
-         exists (select from windlass_data.job_limit as m where m.claims) as limited,
-         exists (select from windlass_data.key_check)
-         or exists (select from windlass_data.scheduled as s
-                    where s.run_at <= v_now and s.run_at >= coalesce(p_since, '-infinity') order by s.run_at limit 1) as due,
-         (select count(*) from windlass_data.waiting as w where w.node_id = p_node and w.queue = any (p_queues)) as waits,
-         gated or weighed or special or draining or 'windlass.cluster' = any (p_queues) as said,
-         array(select b.lane_id from windlass_data.busy_lane as b
-               where b.queue = any (p_queues) and (p_kinds is null or b.kind = any (p_kinds)) limit 3) as lanes
-  into v_look from windlass._said_of(p_node, p_queues);
-  if v_look.bound then
+  select o.* into v_bound, v_limited, v_due, v_waits, v_said, v_busy
+  from windlass._look_around(p_node, p_queues, p_kinds, v_now, p_since) as o;
+  if v_bound then
     p_wait := windlass._is_own_node(p_node) and p_wait;  -- an invented node would hear what is for others
   end if;
-  if v_look.due and not p_only then
+  if v_due and not p_only then
     perform windlass._promote_jobs(greatest(p_limit, 100), p_since);
   end if;
   for v_round in 1..2 loop
-    if v_look.lanes[1] = v_look.lanes[cardinality(v_look.lanes)] and cardinality(v_look.lanes) < 3
-       and not (v_look.said or v_look.limited or v_look.bound or v_look.due or p_only) then
+    if v_busy[1] = v_busy[cardinality(v_busy)] and cardinality(v_busy) < 3
+       and not (v_said or v_limited or v_bound or v_due or p_only) then
       -- One line, perhaps listed twice, and nothing was said of anything: nobody takes turns.
-      select t.*, v_look.lanes as open into v_taken from windlass._take_lane(
-        p_node, v_look.lanes[1], coalesce(p_marks[array_position(p_lanes, v_look.lanes[1])], 0), p_limit, v_now, v_lease) as t;
+      select t.*, v_busy into v_tokens, v_tenants, v_lanes, v_jobs, v_versions, v_counted, v_seqs, v_open
+      from windlass._take_lane(
+        p_node, v_busy[1], coalesce(p_marks[array_position(p_lanes, v_busy[1])], 0), p_limit, v_now, v_lease) as t;
     else
-      select t.* into v_taken from windlass._take_open(
-        p_node, p_queues, p_kinds, p_limit, v_now, v_lease, p_lanes, p_marks, p_only, v_look.limited, v_round = 1) as t;
+      select t.* into v_tokens, v_tenants, v_lanes, v_jobs, v_versions, v_counted, v_seqs, v_open
+      from windlass._take_open(
+        p_node, p_queues, p_kinds, p_limit, v_now, v_lease, p_lanes, p_marks, p_only, v_limited, v_round = 1) as t;
     end if;
-    v_count := coalesce(cardinality(v_taken.jobs), 0);
+    v_count := coalesce(cardinality(v_jobs), 0);
     exit when v_count > 0 or p_only
       or not exists (select from windlass.expire_leases(
         greatest(p_limit, 100), case when p_since is not null then interval '1 minute' end));
-    v_look.due := true;  -- what was recovered may stand in other lanes
+    v_due := true;  -- what was recovered may stand in other lanes
   end loop;
-  select r.first, r.last into v_first, v_last from windlass._id_range(v_taken.jobs) as r;
+  select r.first, r.last into v_first, v_last from windlass._id_range(v_jobs) as r;
   -- A statement of its own: the one that takes does not see jobs that were committed after it began.
   return query
   select j.id, j.tenant_id, l.queue, l.kind, l.priority::integer, j.payload, t.token, t.version, t.counted,
          j.max_attempts::integer, v_now + v_lease, j.timeout_ms,
          coalesce(j.trace_id, replace(j.id::text, '-', '')), j.correlation_id, j.created_at, t.lane_id, t.seq
-  from unnest(v_taken.tokens, v_taken.tenants, v_taken.lanes, v_taken.jobs, v_taken.versions, v_taken.counted,
-              v_taken.seqs) with ordinality as t(token, tenant_id, lane_id, job_id, version, counted, seq, turn)
+  from unnest(v_tokens, v_tenants, v_lanes, v_jobs, v_versions, v_counted,
+              v_seqs) with ordinality as t(token, tenant_id, lane_id, job_id, version, counted, seq, turn)
   cross join lateral (
     select j.* from windlass_data.job as j
     where j.tenant_id = t.tenant_id and j.id = t.job_id and j.id between v_first and v_last
@@ -85,13 +80,13 @@ begin
     select l.queue, l.kind, l.priority from windlass_data.lane as l where l.id = t.lane_id offset 0
   ) as l
   order by t.turn;
-  expires_at := case when p_hint and v_look.limited and v_count < p_limit then windlass._next_room(v_taken.open, v_now) end;
+  expires_at := case when p_hint and v_limited and v_count < p_limit then windlass._next_room(v_open, v_now) end;
   if expires_at is not null then
     seq := extract(epoch from expires_at - v_now) * 1000000;
     return next;
   end if;
   p_wait := p_wait and v_count < least(p_limit, 10);
-  if v_look.waits <> p_wait::integer * cardinality(p_queues) then
+  if v_waits <> p_wait::integer * cardinality(p_queues) then
     perform windlass._set_waiting(p_node, p_queues, p_wait);
   end if;
 end
