@@ -177,6 +177,9 @@ async def test_any_exception_is_a_failure_of_its_job_alone(crew: Crew) -> None:
     async def cancel_itself() -> None:
         raise asyncio.CancelledError
 
+    async def interrupt() -> None:
+        raise KeyboardInterrupt
+
     def leave_thread() -> None:
         raise SystemExit(3)
 
@@ -185,15 +188,17 @@ async def test_any_exception_is_a_failure_of_its_job_alone(crew: Crew) -> None:
 
     crew.knows(leave)
     crew.knows(cancel_itself)
+    crew.knows(interrupt)
     crew.knows(leave_thread)
     crew.knows(fine)
-    bad = [crew.enqueue(kind, max_attempts=1) for kind in ("leave", "cancel_itself", "leave_thread")]
+    kinds = ("leave", "cancel_itself", "interrupt", "leave_thread")
+    bad = [crew.enqueue(kind, max_attempts=1) for kind in kinds]
     good = crew.enqueue("fine")
     async with crew.worker() as worker:
         await worker.idle()
-    assert [crew.state(job) for job in bad] == ["dead"] * 3
+    assert [crew.state(job) for job in bad] == ["dead"] * 4
     types = [crew.job(job).error["type"] for job in bad]
-    assert types == ["SystemExit", "asyncio.exceptions.CancelledError", "SystemExit"]
+    assert types == ["SystemExit", "asyncio.exceptions.CancelledError", "KeyboardInterrupt", "SystemExit"]
     assert "handler.py" not in crew.job(bad[0]).error["traceback"], "the traceback begins in the handler"
     assert crew.job(good).result == "ok"
 

@@ -11,6 +11,10 @@ from windlass.worker.words import Limits, Now, Word, word_for_error, word_for_ro
 
 __all__ = ["run_async", "run_sync"]
 
+# sys.exit() in a handler is that job's affair, not ours, and so is an interrupt that it raises: a real one goes
+# to whoever handles signals.
+_FAILURES = (Exception, SystemExit, KeyboardInterrupt)
+
 
 def run_sync(
     definition: JobDefinition, job: ClaimedJob, context: JobContext | None, limits: Limits, now: Now
@@ -20,7 +24,7 @@ def run_sync(
         called = _call(definition, job, context)
         value = asyncio.run(called) if definition.is_async else called
         word = word_for_value(job, value, limits, now)
-    except (Exception, SystemExit) as error:  # sys.exit() in a handler is that job's affair, not ours
+    except _FAILURES as error:
         word = word_for_error(job, _from_handler(error), limits)
     if context is not None and context.owes:
         word = _unless_unpaid(word, context.settle_sync(), limits)
@@ -35,7 +39,7 @@ async def run_async(
         called = _call(definition, job, context)
         value = await called if definition.is_async else called
         word = word_for_value(job, value, limits, now)
-    except (Exception, SystemExit) as error:
+    except _FAILURES as error:
         word = word_for_error(job, _from_handler(error), limits)
     if context is not None and context.owes:
         word = _unless_unpaid(word, await context.settle(), limits)

@@ -8,6 +8,7 @@ import dataclasses
 import functools
 import inspect
 import json
+import math
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -87,15 +88,15 @@ class PayloadShape:
         given = self._bind(args, kwargs)
         try:
             value = self._adapter.validate_python(given)
-            return value, self._adapter.dump_python(value, mode="json", by_alias=True, warnings="error")
+            plain = self._adapter.dump_python(value, mode="json", by_alias=True, warnings="error")
         except ValidationError as error:
             raise self._refusal(error) from None
-        except PydanticSerializationError as error:
-            # Its own text quotes the values where they do not match their types.
-            fault = (
-                str(error).partition("\n")[0].removesuffix("Pydantic serializer warnings:") or "a wrong type"
-            )
-            raise InvalidInput(f"the payload of {self.kind!r} cannot be written as JSON: {fault}") from None
+        except (PydanticSerializationError, UnicodeDecodeError) as error:
+            raise InvalidInput(
+                f"the payload of {self.kind!r} cannot be written as JSON: {_fault(error)}"
+            ) from None
+        self._refuse_loss(value, plain)
+        return value, plain
 
     def decode(self, payload: bytes) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """How to call the handler with a stored payload, given as JSON text.
@@ -151,6 +152,21 @@ class PayloadShape:
                 given.update(given.pop(parameter.name, {}))
         return given
 
+    def _refuse_loss(self, value: Any, plain: Any) -> None:
+        """Some models do not read what they write, or write less than they hold: said now, not at run."""
+        try:
+            again = self._adapter.validate_python(plain)
+        except ValidationError:  # what is strict takes some things from JSON only
+            try:
+                again = self._validate_json(json.dumps(plain))
+            except (ValidationError, ValueError) as error:
+                faults = self._refusal(error).message if isinstance(error, ValidationError) else str(error)
+                raise InvalidInput(
+                    f"the payload of {self.kind!r} cannot be read back from what is stored of it: {faults}"
+                ) from None
+        if again != value and (lost := _lost_in(self._adapter.dump_python(value))):
+            raise InvalidInput(f"the payload of {self.kind!r} holds {lost}, which JSON would not keep")
+
     def _read(self, payload: bytes, refused: ValidationError) -> Any:
         # What asks for an instance of something takes it in Python's terms only: ask again in those.
         try:
@@ -168,6 +184,24 @@ class PayloadShape:
             f"the payload of {self.kind!r} is not valid: {'; '.join(shown[:_SHOWN_FAULTS])}{more}",
             faults=shown,
         )
+
+
+def _fault(error: ValueError) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return "bytes that are no UTF-8 text"
+    # Its own text quotes the values where they do not match their types.
+    return str(error).partition("\n")[0].removesuffix("Pydantic serializer warnings:") or "a wrong type"
+
+
+def _lost_in(value: Any) -> str | None:
+    """What of a dumped value becomes something else in JSON without a word."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list | tuple | set | frozenset):
+        return next(filter(None, map(_lost_in, value)), None)
+    if hasattr(value, "get_secret_value"):
+        return "a secret (store a reference to it instead)"
+    return "a number that is not finite" if isinstance(value, float) and not math.isfinite(value) else None
 
 
 def type_hints(function: Callable[..., Any], kind: str) -> Mapping[str, Any]:
