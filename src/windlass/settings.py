@@ -73,6 +73,7 @@ def _lower(value: Any) -> Any:
 DatabaseUrl = Annotated[str, AfterValidator(_check_url)]
 QueueName = Annotated[str, _named(check_queue)]
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
+LeaseSeconds = Annotated[float, Field(ge=0.1, le=86_400, allow_inf_nan=False)]
 Days = Annotated[float, Field(ge=0, le=36_500, allow_inf_nan=False)]
 Bytes = Annotated[int, Field(ge=1024, le=1024 * 1024)]  # what the database keeps in a row
 Level = Annotated[Literal["debug", "info", "warning", "error"], BeforeValidator(_lower)]
@@ -98,9 +99,9 @@ class Settings(BaseModel):
     """Where other programs reach this node, if they do: told to those who ask for the leader."""
     queues: Annotated[tuple[QueueName, ...], Field(min_length=1), BeforeValidator(_split)] = ("default",)
     concurrency: Annotated[int, Field(ge=1, le=10_000)] = 10
-    lease_seconds: Seconds = 30.0
+    lease_seconds: LeaseSeconds = 30.0
     poll_seconds: Seconds = 0.5
-    cluster_lease_seconds: Seconds = 10.0
+    cluster_lease_seconds: LeaseSeconds = 10.0
     """How long a node counts as a member, and as the leader, without a sign of life."""
     grace_seconds: Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)] = 30.0
     """How long attempts may go on after the first SIGTERM."""

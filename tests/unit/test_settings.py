@@ -106,7 +106,8 @@ def test_an_unknown_override_is_refused() -> None:
     [
         ("WINDLASS_CONCURRENCY", "many", "is 'many', but must be a whole number"),
         ("WINDLASS_CONCURRENCY", "0", "is '0', but must be 1 or more"),
-        ("WINDLASS_LEASE_SECONDS", "0", "must be greater than 0"),
+        ("WINDLASS_LEASE_SECONDS", "0.01", "must be 0.1 or more"),
+        ("WINDLASS_POLL_SECONDS", "0", "must be greater than 0"),
         ("WINDLASS_LEASE_SECONDS", "nan", "must be a finite number"),
         ("WINDLASS_LEASE_SECONDS", "inf", "must be a finite number"),
         ("WINDLASS_POOLER", "session", "must be 'none' or 'transaction'"),

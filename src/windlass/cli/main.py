@@ -72,7 +72,7 @@ class Line:
 def run(arguments: Sequence[str]) -> int:
     """Carry out one command line; the exit code."""
     # Read here too: what is wrong with the settings is itself to be shown.
-    debug = os.environ.get(DEBUG, "").lower() not in ("", "0", "false", "no", "off")
+    debug = os.environ.get(DEBUG, "").lower() in ("1", "true", "t", "yes", "y", "on")
     line = Line.read(arguments, debug=debug)
     try:
         code = get_command(app).main(args=line.words, prog_name="windlass", standalone_mode=False)
