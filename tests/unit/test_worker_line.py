@@ -2,6 +2,7 @@
 
 import asyncio
 import contextvars
+import weakref
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
 from typing import Any
@@ -31,6 +32,8 @@ class Desk:
 
     def __init__(self) -> None:
         self.words: list[Word | None] = []
+        self.tasks: dict[Attempt, Any] = {}
+        """The task in which each attempt ended."""
         self.alone: list[Attempt] = []
         self.waiting: list[Attempt] = []
         self.free = 0
@@ -40,9 +43,13 @@ class Desk:
             Limits(),
             alone=self.alone.append,
             waits=self.waiting.append,
-            end=lambda _, word: self.words.append(word),
+            end=self.end,
             ended=self.ended,
         )
+
+    def end(self, attempt: Attempt, word: Word | None) -> None:
+        self.words.append(word)
+        self.tasks[attempt] = attempt.task and attempt.task.get_name()
 
     def ended(self, count: int) -> None:
         self.free += count
@@ -84,7 +91,7 @@ async def test_handlers_that_do_not_wait_share_a_task() -> None:
     desk = Desk()
     attempts = [desk.add(quick) for _ in range(50)]
     await desk.settle(50)
-    assert len({id(attempt.task) for attempt in attempts}) == 1
+    assert len({desk.tasks[attempt] for attempt in attempts}) == 1
     assert [word.verb for word in desk.words if word is not None] == ["complete"] * 50
     assert (desk.waiting, desk.alone) == ([], [])
 
@@ -94,8 +101,7 @@ async def test_the_first_that_waits_keeps_the_task_and_the_next_of_its_kind_get_
     before, first = desk.add(quick), desk.add(waits)
     second, behind = desk.add(waits), desk.add(quick)
     await desk.settle(3)
-    assert before.task is first.task
-    assert behind.task is not first.task
+    assert desk.tasks[before] == desk.tasks[first] != desk.tasks[behind]
     assert (desk.waiting, desk.alone) == ([first], [second])
     desk.free = 0
     third = desk.add(waits)
@@ -127,11 +133,55 @@ async def test_a_kind_that_no_longer_waits_stands_in_line_again() -> None:
     assert len(desk.alone) == 1
 
 
+KEPT: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
+SESSIONS: dict[Any, str] = {}
+
+
+async def keeps_by_task() -> None:
+    SESSIONS[asyncio.current_task()] = "what was not committed"
+
+
+async def keeps_weakly() -> None:
+    KEPT[asyncio.current_task()] = "the same, by a library that means it well"
+
+
+async def keeps_and_fails() -> None:
+    await keeps_by_task()
+    raise ValueError
+
+
+async def cleans_up_later() -> None:
+    task = asyncio.current_task()
+    assert task is not None
+    task.add_done_callback(lambda _: None)
+
+
+@pytest.mark.parametrize("handler", [keeps_by_task, keeps_weakly, keeps_and_fails, cleans_up_later])
+async def test_what_is_kept_by_the_task_is_found_by_no_other_job(handler: Handler) -> None:
+    desk = Desk()
+    first, second = desk.add(handler), desk.add(quick)
+    await desk.settle(2)
+    assert desk.tasks[first] != desk.tasks[second]
+    SESSIONS.clear()
+
+
+async def test_a_handler_that_only_looks_at_its_task_does_not_end_it() -> None:
+    async def looks() -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        task.get_name()
+
+    desk = Desk()
+    attempts = [desk.add(looks) for _ in range(3)]
+    await desk.settle(3)
+    assert len({desk.tasks[attempt] for attempt in attempts}) == 1
+
+
 async def test_a_cancellation_that_was_not_heard_ends_with_its_job() -> None:
     desk = Desk()
     first, second = desk.add(cancels_itself), desk.add(waits)
     await desk.settle(2)
-    assert first.task is not second.task
+    assert desk.tasks[first] != desk.tasks[second]
     assert desk.words[0] is None
     assert desk.words[1] is not None
 
@@ -142,8 +192,8 @@ async def test_what_was_stopped_or_given_up_in_line_is_not_begun() -> None:
     stopped.warn("shutdown")
     given_up.said = True
     await desk.settle(3)
-    assert (stopped.task, given_up.task) == (None, None)
-    assert fine.task is not None
+    assert (desk.tasks[stopped], desk.tasks[given_up]) == (None, None)
+    assert desk.tasks[fine] is not None
     assert [word is None for word in desk.words] == [True, True, False]
 
 
@@ -155,4 +205,4 @@ async def test_a_line_whose_task_was_canceled_from_outside_goes_on() -> None:
         task.cancel()
     await desk.settle(3)
     assert all(word is not None for word in desk.words)
-    assert all(attempt.task is not None for attempt in attempts)
+    assert all(desk.tasks[attempt] is not None for attempt in attempts)

@@ -11,8 +11,8 @@ from windlass.worker.words import Limits, Now, Word, word_for_error, word_for_ro
 
 __all__ = ["run_async", "run_sync"]
 
-# sys.exit() in a handler is that job's affair, not ours, and so is an interrupt that it raises: a real one goes
-# to whoever handles signals.
+# sys.exit() in a handler is that job's affair, not ours, and so is an interrupt that it raises: a real one
+# goes to whoever handles signals.
 _FAILURES = (Exception, SystemExit, KeyboardInterrupt)
 
 

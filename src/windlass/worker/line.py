@@ -4,7 +4,9 @@ import asyncio
 import contextvars
 from collections import deque
 from collections.abc import Callable
+from sys import getrefcount
 from typing import cast
+from weakref import getweakrefcount
 
 from windlass.telemetry import mark_running
 from windlass.worker.attempt import Attempt
@@ -24,8 +26,8 @@ class Line:
 
     A task of its own is the dearest part of a short job, and only a handler that waits has a use for it.
     So one task calls handler after handler.  The first that waits keeps that task, as if it had been made
-    for it (`waits` is told), and another takes over.  A handler that leaves something in its context, or a
-    cancellation unheard, is the last of its task too: no job finds anything of another.
+    for it (`waits` is told), and another takes over.  A handler that leaves something in its context, or
+    kept by its task, or a cancellation unheard, is the last of its task too: no job finds anything of another.
 
     Kinds that waited get tasks of their own from `alone` for a while, the longer the more often they wait.
     """
@@ -72,6 +74,7 @@ class Line:
 
     async def _run(self) -> None:
         task, until = cast("asyncio.Task[None]", self._task), elapsed_clock() + SLICE_SECONDS
+        weak = getweakrefcount(task)
         while self._attempts and (now := elapsed_clock()) < until:
             attempt = self._attempts.popleft()
             if attempt.was_told() or attempt.said:  # stopped before it began
@@ -79,14 +82,18 @@ class Line:
             else:
                 attempt.task, attempt.started, self._current = task, now, attempt
                 mark_running(self._worker_id, attempt.job)
-                before = contextvars.copy_context()
+                before, strong = contextvars.copy_context(), getrefcount(task)
                 word = await self._call(attempt, task)
+                # Sessions and the like are kept by `current_task()`, and whatever keeps them holds the task.
+                alone = (getrefcount(task), getweakrefcount(task)) == (strong, weak)
                 if self._task is not task:  # it waited, and another task has the line
                     self._end(attempt, word)
                     self._ended(1)
                     return
                 self._close(attempt, word)
-                if task.cancelling() or not _unchanged(before):
+                attempt.task = None
+                alone = alone and not getattr(task, "_callbacks", None)
+                if task.cancelling() or not alone or not _unchanged(before):
                     self._note_waited(attempt)
                     return
                 if self._habits:
