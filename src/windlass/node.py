@@ -206,11 +206,11 @@ def run_node(
 ) -> None:
     """Run a node in this process until SIGTERM or SIGINT; a second one makes it end at once.
 
-    A handler in a thread that nobody could stop would keep the interpreter from ending; after its job was
-    released it ends with the process.
+    A handler that nobody could stop, a thread or a coroutine that is deaf to its cancellation, would keep the
+    event loop or the interpreter from ending; after its job was released it ends with the process.
     """
 
-    async def main() -> int:
+    async def main() -> None:
         node = Node(
             settings,
             app.registry,
@@ -223,18 +223,19 @@ def run_node(
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, node.request_stop)
         await node.run(ready)
-        return 0 if node.worker is None else node.worker.stuck
+        if node.worker is not None and node.worker.stuck:
+            logging.shutdown()
+            sys.stdout.flush()
+            os._exit(0)
 
-    if _run(main()):
-        logging.shutdown()
-        sys.stdout.flush()
-        os._exit(0)
+    _run(main())
 
 
-def _run(main: Coroutine[Any, Any, int]) -> int:
+def _run(main: Coroutine[Any, Any, None]) -> None:
     try:
         from uvloop import new_event_loop
     except ImportError:
-        return asyncio.run(main)
+        asyncio.run(main)
+        return
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        return runner.run(main)
+        runner.run(main)

@@ -52,17 +52,18 @@ def test_sigterm_finishes_what_it_can_and_gives_back_the_rest(crew: Fleet) -> No
     assert crew.leases == 0
 
 
-def test_a_second_sigterm_ends_it_now_even_with_a_thread_that_cannot_be_stopped(crew: Fleet) -> None:
+def test_a_second_sigterm_ends_it_now_even_with_handlers_that_cannot_be_stopped(crew: Fleet) -> None:
     worker = crew.start(grace_seconds=3600)
     (slow,) = crew.enqueue("nap", seconds=3600)
     (thread,) = crew.enqueue("stubborn", seconds=3600)
-    eventually(lambda: len(crew.ledger("start")) == 2, "both run")
+    (deaf,) = crew.enqueue("deaf", seconds=3600)
+    eventually(lambda: len(crew.ledger("start")) == 3, "all run")
     worker.send(signal.SIGTERM)
     eventually(lambda: crew.logged("worker stopping"), "it heard the first")
     assert worker.running
     worker.send(signal.SIGTERM)
     assert worker.wait() == 0
-    for job_id in (slow, thread):
+    for job_id in (slow, thread, deaf):
         assert (crew.job(job_id).state, crew.outcomes(job_id)) == ("queued", ["released"])
     assert crew.leases == 0
 

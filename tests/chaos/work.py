@@ -4,6 +4,7 @@ What its handlers do is written to a ledger outside the database, a line at a ti
 """
 
 import asyncio
+import contextlib
 import ctypes
 import os
 import resource
@@ -209,6 +210,16 @@ def stubborn(ctx: JobContext, seconds: float) -> None:
     """A thread that nobody can stop."""
     note(ctx, "start")
     time.sleep(seconds)
+
+
+@app.job
+async def deaf(ctx: JobContext, seconds: float) -> None:
+    """A coroutine that does not heed its cancellation."""
+    note(ctx, "start")
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(0.05)
 
 
 @app.job(isolation="process")

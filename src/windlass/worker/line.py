@@ -27,7 +27,7 @@ class Line:
     A task of its own is the dearest part of a short job, and only a handler that waits has a use for it.
     So one task calls handler after handler.  The first that waits keeps that task, as if it had been made
     for it (`waits` is told), and another takes over.  A handler that leaves something in its context, or
-    kept by its task, or a cancellation unheard, is the last of its task too: no job finds anything of another.
+    kept by its task, or a cancellation unheard, is the last of its task too: no job finds any of another.
 
     Kinds that waited get tasks of their own from `alone` for a while, the longer the more often they wait.
     """
