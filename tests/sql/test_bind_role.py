@@ -31,6 +31,37 @@ def test_a_bound_role_names_its_tenant_and_no_other(db: Database, other: Session
             Session(db.connection("producer"), tenant).enqueue()
 
 
+@pytest.fixture
+def renamed(db: Database, other: Session) -> Iterator[Session]:
+    """A login that was bound, and then called something else."""
+    db.execute("create role test_web in role windlass_producer", role="superuser")
+    db.execute("select windlass.bind_role('test_web', %s)", OTHER_TENANT)
+    db.execute("alter role test_web rename to test_shop", role="superuser")
+    session = db.connect("superuser")
+    session.execute("set session authorization test_shop")
+    yield Session(session, OTHER_TENANT)
+    session.close()
+    db.execute("drop role if exists test_web, test_shop", role="superuser")
+
+
+def test_a_bound_role_that_was_renamed_stays_bound(db: Database, other: Session, renamed: Session) -> None:
+    assert other.state(renamed.enqueue()) == "queued"
+    with refused("WL005", "bound to another tenant"):
+        Session(renamed.conn, DEFAULT_TENANT).enqueue()
+    db.execute("select windlass.unbind_role('test_web')")
+    Session(renamed.conn, DEFAULT_TENANT).enqueue()
+
+
+def test_a_role_with_the_number_of_another_is_not_taken_for_it(db: Database, renamed: Session) -> None:
+    """As after a restore, where the role of that name is there, and its number belongs to somebody."""
+    db.execute("create role test_web", role="superuser")
+    Session(renamed.conn, DEFAULT_TENANT).enqueue()
+    db.execute("select windlass.bind_role('test_web', %s)", OTHER_TENANT)
+    db.execute("alter role test_web rename to test_web2", role="superuser")
+    Session(renamed.conn, DEFAULT_TENANT).enqueue()
+    db.execute("alter role test_web2 rename to test_web", role="superuser")
+
+
 def test_the_deed_is_recorded_once(db: Database) -> None:
     for _ in range(2):
         db.execute("select windlass.bind_role('test_reader', %s, 'their dashboard', 'ada')", DEFAULT_TENANT)

@@ -13,12 +13,13 @@ create index tenant_weight on windlass_data.tenant (id) where weight <> 1;
 -- A login role found here acts for this tenant only.
 create table windlass_data.role_tenant (
   role_name name primary key,
-  tenant_id uuid not null references windlass_data.tenant (id)
+  tenant_id uuid not null references windlass_data.tenant (id),
+  role_oid oid  -- by which a role that was renamed is known; in a restored database it says nothing
 );
 
 -- The tenant that the session is bound to, or null: by its login, by the role it switched to, or by a role that either is
 -- a member of.  A session with two different bindings belongs to neither: it gets an id that nothing has (the nil id is
--- the installation's).
+-- the installation's).  A bound role that was renamed stays bound: the name that it had is nobody's now.
 create function windlass_data.bound_tenant() returns uuid
 language plpgsql stable parallel restricted security definer
 set search_path = pg_catalog, pg_temp
@@ -37,7 +38,8 @@ begin
   select array_agg(distinct t.tenant_id) into v_tenants
   from mine
   join pg_catalog.pg_roles as r on r.oid = mine.oid
-  join windlass_data.role_tenant as t on t.role_name = r.rolname;
+  join windlass_data.role_tenant as t on t.role_name = r.rolname
+    or (t.role_oid = r.oid and not exists (select from pg_catalog.pg_roles as n where n.rolname = t.role_name));
   return case when cardinality(v_tenants) > 1 then 'ffffffff-ffff-ffff-ffff-ffffffffffff' else v_tenants[1] end;
 end
 $$;

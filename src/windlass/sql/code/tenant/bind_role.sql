@@ -33,7 +33,8 @@ begin
     raise exception 'role % is, or can become, %, which row-level security does not hold to one tenant', p_role, v_above
       using errcode = 'WL007';
   end if;
-  insert into windlass_data.role_tenant (role_name, tenant_id) values (p_role, p_tenant)
+  insert into windlass_data.role_tenant (role_name, tenant_id, role_oid)
+  values (p_role, p_tenant, (select r.oid from pg_roles as r where r.rolname = p_role))
   on conflict (role_name) do nothing;
   if found then
     perform windlass._record(p_tenant, 'role.bind', null, p_reason, p_actor, jsonb_build_object('role', p_role));
@@ -44,6 +45,10 @@ begin
     raise exception 'role % is bound to tenant %', p_role, v_held using errcode = 'WL004',
       hint = 'Unbind it first.';
   end if;
+  update windlass_data.role_tenant as b
+  set role_oid = r.oid
+  from pg_roles as r
+  where b.role_name = p_role and r.rolname = p_role and b.role_oid is distinct from r.oid;  -- dropped and made again
 end
 $$;
 comment on function windlass.bind_role is 'Bind a database role to one tenant.';
