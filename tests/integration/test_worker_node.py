@@ -61,6 +61,20 @@ async def test_a_worker_by_itself_recovers_what_a_dead_one_held_whatever_else_wa
         assert crew.db.fetch_value("select ready from windlass.list_queues()") > 100, "in the midst of work"
 
 
+async def test_a_worker_by_itself_does_not_start_on_the_schema_of_another_release(crew: Crew) -> None:
+    app = Windlass(settings=settings(crew))
+    change = "update windlass_data.schema_version set sha256 = %s where name = 'code'"
+    crew.db.execute(change, "0" * 64, role="superuser")
+    with pytest.raises(SchemaMismatch, match="not those of this release"):
+        await app.worker().__aenter__()
+    later = Windlass(
+        settings=settings(crew).model_copy(update={"database_url": "postgresql://nobody@127.0.0.1:1/x"})
+    )
+    async with later.worker(grace_seconds=0) as worker:
+        assert not worker.running, "a database that is not there is waited for"
+
+
+@pytest.mark.direct(reason="counts sessions by their names")
 async def test_a_node_works_until_it_is_asked_to_stop(crew: Crew) -> None:
     node = Node(settings(crew), crew.registry)
     job_id = crew.enqueue("fine")

@@ -1,6 +1,7 @@
 """What every process that runs jobs does for the whole installation, whoever else does it too."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from windlass.cluster.costs import Bookkeeper
@@ -8,7 +9,10 @@ from windlass.cluster.lanes import LaneKeeper
 from windlass.cluster.maintenance import Maintainer, Pruner
 from windlass.cluster.reaper import Reaper
 from windlass.cluster.sealer import Sealer
+from windlass.db.connect import connect_async
 from windlass.db.link import AsyncLink
+from windlass.db.schema import check_schema_async
+from windlass.errors import Unavailable
 from windlass.worker.patience import within
 from windlass.worker.service import Service
 from windlass.worker.signals import Signals
@@ -40,7 +44,10 @@ def make_services(
 
 
 class TendingWorker(SystemWorker):
-    """A worker in somebody's own process, where it is all there is of Windlass."""
+    """A worker in somebody's own process, where it is all there is of Windlass.
+
+    It does not start on the schema of another release.  A database that is not there yet is waited for.
+    """
 
     def __init__(
         self, database_url: str, *args: Any, retention_days: Mapping[str, float], **options: Any
@@ -50,6 +57,9 @@ class TendingWorker(SystemWorker):
         self._services = make_services(self._link, self, retention_days, self._signals)
 
     async def __aenter__(self) -> "TendingWorker":
+        with suppress(Unavailable):
+            async with await connect_async(self._url, pooler=self._pooler) as connection:
+                await check_schema_async(connection)
         await super().__aenter__()
         for service in self._services:
             await service.start()
