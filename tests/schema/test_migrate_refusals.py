@@ -33,6 +33,21 @@ def test_a_newer_database(empty_db: Database, sample: Path, tmp_path: Path) -> N
     refused(empty_db, sample, "has migration 0003_more, which this release does not know: upgrade windlass")
 
 
+def test_an_older_release_leaves_the_functions_of_a_newer_one_alone(
+    empty_db: Database, sample: Path, tmp_path: Path
+) -> None:
+    migrate(empty_db.url("owner"), source=sample)
+    changed = CODE["thing/_note"].replace("note '", "a note '")
+    other = write_sample(tmp_path / "other", code={**CODE, "thing/_note": changed})
+    later = "update windlass_data.schema_version set release = '99.10' where name = 'code'"
+    empty_db.execute(later, role="superuser")
+    with pytest.raises(SchemaMismatch, match=r"those of release 99\.10, and this is 0\."):
+        migrate(empty_db.url("owner"), source=other)
+    assert not migrate(empty_db.url("owner"), source=sample).changed, "its own it knows"
+    empty_db.execute(later.replace("99.10", "0.0.9"), role="superuser")
+    assert migrate(empty_db.url("owner"), source=other).code_replaced
+
+
 def test_a_changed_migration(empty_db: Database, sample: Path, tmp_path: Path) -> None:
     migrate(empty_db.url("owner"), source=sample)
     changed = write_sample(tmp_path / "changed", {**MIGRATIONS, "0002_note": "select 1;"})

@@ -19,6 +19,7 @@ from psycopg.rows import tuple_row
 
 from windlass.db import script
 from windlass.db.connect import connect, translate, translated
+from windlass.db.release import RELEASE, is_newer
 from windlass.db.schema import RECORDED, Plan, check_schema, check_schema_async, plan_changes
 from windlass.db.script import Step
 from windlass.db.sqlfiles import CODE, GROUP_ROLES, Migration, SqlSource, load
@@ -150,10 +151,22 @@ def _change(
     if roles_were_missing or view is None:
         recorded.pop(CODE, None)  # what is there lacks its grants, or was dropped by hand
     plan = plan_changes(files, recorded, target)
+    if CODE in recorded and plan.code_differs:
+        _refuse_to_go_back(conn)
     if plan.pending or plan.code_differs:
         for step in script.install_steps(plan.pending, files if plan.complete else None):
             _run(conn, step)
     return plan
+
+
+def _refuse_to_go_back(conn: Connection[Any]) -> None:
+    """Two releases may have the same tables and other functions: the older one leaves them alone."""
+    [(release,)] = _rows(conn, b"select release from windlass_data.schema_version where name = %s", CODE)
+    if is_newer(release):
+        raise SchemaMismatch(
+            f"the functions in the database are those of release {release}, and this is {RELEASE}: "
+            "upgrade windlass, or connect to another database"
+        )
 
 
 def _run(conn: Connection[Any], step: Step) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from psycopg import sql
 
+from windlass.db.release import RELEASE
 from windlass.db.sqlfiles import CODE, GROUP_ROLES, CodeFile, Migration, SqlSource
 
 __all__ = [
@@ -32,10 +33,11 @@ RECORDS = """\
 create table if not exists windlass_data.schema_version (
     name text collate "C" primary key,
     sha256 text not null check (sha256 ~ '^[0-9a-f]{64}$'),
-    applied_at timestamptz not null default pg_catalog.clock_timestamp()
+    applied_at timestamptz not null default pg_catalog.clock_timestamp(),
+    release text
 );
 comment on table windlass_data.schema_version is
-    'Migrations applied, each with the hash of its text, and the digest of the installed code.';
+    'Migrations applied, each with the hash of its text, and the digest of the installed code; by which release.';
 """
 
 _DROP_CODE = """\
@@ -64,7 +66,7 @@ $drop$;
 # Every role that uses Windlass may ask which release installed it; the table itself stays closed.
 _RECORDS_VIEW = """\
 create view windlass.schema_version as
-select name, sha256, applied_at from windlass_data.schema_version;
+select name, sha256, applied_at, release from windlass_data.schema_version;
 comment on view windlass.schema_version is 'Migrations applied, and the digest of the installed code.';
 """
 
@@ -190,8 +192,8 @@ def _grant(file: CodeFile) -> str:
 
 
 def _record(name: str, sha256: str) -> str:
-    query = sql.SQL("insert into windlass_data.schema_version (name, sha256) values ({}, {});\n")
-    return query.format(name, sha256).as_string()
+    query = sql.SQL("insert into windlass_data.schema_version (name, sha256, release) values ({}, {}, {});\n")
+    return query.format(name, sha256, RELEASE).as_string()
 
 
 def _forget(name: str) -> str:
