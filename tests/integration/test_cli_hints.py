@@ -37,7 +37,7 @@ def test_an_enqueue_says_on_a_terminal_that_nobody_takes_the_job(windlass: Comma
 
 
 def test_scripts_get_a_field_instead(windlass: Command, db: Database) -> None:
-    quiet = windlass("enqueue", "add", '{"a": 1}').ok()
+    quiet = windlass.here("enqueue", "add", '{"a": 1}').ok()
     assert quiet.err == ""
     assert windlass.here("enqueue", "add", '{"a": 1}', "--json").ok().json["served"] is False
     start_node(db, ["default"], ["add"])
@@ -52,7 +52,7 @@ def test_a_role_that_may_not_ask_is_told_nothing_and_gets_no_error(db: Database,
 
 def test_a_waiting_job_says_that_nobody_takes_it(windlass: Command, db: Database) -> None:
     job_id = windlass.here("enqueue", "add", '{"a": 1}').ok().out.strip()
-    shown = windlass("jobs", "show", job_id).ok().out
+    shown = windlass.here("jobs", "show", job_id).ok().out
     assert re.search(rf"^waits +no active node knows the kind 'add': {START}$", shown, re.MULTILINE)
     assert windlass.here("jobs", "show", job_id, "--json").ok().json["served"] is False
 

@@ -2,6 +2,7 @@
 
 import re
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
@@ -77,6 +78,15 @@ def test_every_sql_file_is_reached() -> None:
     assert {file.name for file in (root / "migrations").iterdir()} == {
         f"{m.name}.sql" for m in SOURCE.migrations
     }
+
+
+def test_every_granted_function_has_a_test_file_of_its_name() -> None:
+    """It begins with the name, so that an empty one is none.  Views have one between them, test_views.py."""
+    folder = Path(__file__).parents[1] / "sql"
+    texts = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("test_*.py")}
+    granted = [file.name for file in SOURCE.code if file.grants and not file.is_view]
+    assert len(granted) > 50
+    assert [n for n in granted if re.match(rf'"""{n}\b', texts.get(f"test_{n}.py", "")) is None] == []
 
 
 @pytest.mark.parametrize("file", SOURCE.code, ids=[file.path for file in SOURCE.code])

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 from uuid import UUID
 
+import psycopg
 from psycopg import Connection, sql
 
 from tests.sql.steps import Session
@@ -28,6 +29,21 @@ def call(db: Database, function: str, *, role: str = "app", **arguments: Any) ->
 def call_value(db: Database, function: str, *, role: str = "app", **arguments: Any) -> Any:
     ((value,),) = call(db, function, role=role, **arguments)
     return value
+
+
+def callers(db: Database, function: str, **arguments: Any) -> set[str]:
+    """The groups that may call it, whatever it answers; nothing that it does stays."""
+    may = set()
+    for role in ("producer", "worker", "operator", "reader"):
+        try:
+            with db.connection(role).transaction(force_rollback=True):
+                call(db, function, role=role, **arguments)
+        except psycopg.errors.InsufficientPrivilege:
+            continue
+        except psycopg.Error:
+            pass
+        may.add(role)
+    return may
 
 
 def bind(db: Database, role: str, tenant: UUID) -> None:

@@ -4,7 +4,7 @@ import json
 from typing import Any
 from uuid import UUID
 
-from tests.sql.operate import call, call_value
+from tests.sql.operate import call, call_value, events
 from tests.sql.steps import DEFAULT_TENANT, Session
 from tests.support import Database
 
@@ -42,6 +42,13 @@ def counts(db: Database, redrive_id: UUID) -> tuple[Any, ...]:
     """State, and how many were redriven, refused and passed."""
     row = get(db, redrive_id)
     return (row.state, row.redriven, row.refused, row.passed)
+
+
+def redriven(db: Database) -> list[UUID]:
+    """The job of every event that tells of a revival, so that a second one shows."""
+    return sorted(
+        job for action, job in events(db, DEFAULT_TENANT, "action", "job_id") if action == "job.redrive"
+    )
 
 
 class Runner:

@@ -1,4 +1,4 @@
-"""tend_cluster, get_leader: one leader at a time, a rising term, and what a stale one may no longer do."""
+"""One leader at a time, a rising term, and what a stale one may no longer do."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from tests.sql.cluster import KIND, LEASE, Cluster
-from tests.sql.operate import NIL, bind, call, events
+from tests.sql.operate import NIL, call, events
 from tests.sql.steps import DEFAULT_TENANT, refused
 from tests.sql.whole import assert_whole, nothing_changed
 from tests.support import Clock, Database
@@ -26,13 +26,6 @@ def test_the_first_node_leads_and_the_others_follow(db: Database) -> None:
     assert [nodes[name].leads for name in "abc"] == [True, False, False]
     assert [nodes[name].address for name in "abc"] == ["a:1", "b:1", "c:1"]
     assert all(nodes[name].member for name in "abc")
-
-
-def test_an_idle_turn_writes_nothing(db: Database, clock: Clock) -> None:
-    clock.freeze()
-    cluster = Cluster(db, "a", "b")
-    with nothing_changed(db):
-        cluster.tend_all()
 
 
 def test_a_turn_tells_when_the_next_one_matters(db: Database, clock: Clock) -> None:
@@ -216,18 +209,3 @@ def test_a_kind_that_the_leader_does_not_know_is_refused(db: Database) -> None:
     cluster = Cluster(db, "a")
     with nothing_changed(db), refused("WL007"):
         cluster.create(kind="other")
-
-
-def test_a_role_bound_to_a_tenant_takes_no_part(db: Database) -> None:
-    cluster = Cluster(db, "a")
-    bind(db, "worker", DEFAULT_TENANT)
-    with nothing_changed(db), refused("WL005"):
-        call(db, "tend_cluster", role="worker", node=cluster.ids["a"])
-    with nothing_changed(db), refused("WL005"):
-        call(db, "claim_parts", role="worker", node=cluster.ids["a"])
-
-
-@pytest.mark.parametrize("lease", [0.05, 90_000.0])
-def test_an_odd_lease_is_refused(db: Database, lease: float) -> None:
-    with nothing_changed(db), refused("WL007"):
-        call(db, "tend_cluster", node=uuid4(), lease_seconds=lease)

@@ -1,4 +1,4 @@
-"""claim_parts, renew_parts, end_parts: each node's part of a job, and their quorum."""
+"""Each node's part of a job, and their quorum."""
 
 from uuid import uuid4
 

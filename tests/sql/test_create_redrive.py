@@ -1,15 +1,15 @@
-"""create_redrive and preview_redrive: what can be meant, what it would be, and what is refused."""
+"""create_redrive: what can be meant and what is refused, as a preview has it too; said twice it is one."""
 
 import json
 from datetime import UTC, datetime
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import psycopg
 import pytest
 
 from tests.sql.operate import call, events, kill
-from tests.sql.redrives import create, get, kill_many, preview
+from tests.sql.redrives import create, get, preview
 from tests.sql.steps import DEFAULT_TENANT, UNKNOWN, Session, refused
 from tests.sql.whole import nothing_changed
 from tests.support import Database
@@ -89,51 +89,12 @@ def test_bad_input_is_refused_and_changes_nothing(db: Database, jobs: Session) -
         for what, why in WRONG_RUNS:
             with refused("WL007", why):
                 create(db, everything=True, **what)
-        for sample in (-1, 101, None):
-            with refused("WL007", "a sample has"):
-                preview(db, everything=True, sample=sample)
         with refused("WL001", f"there is no tenant {UNKNOWN}"):
             create(db, UNKNOWN, everything=True)
         with refused("WL005"):
             call(db, "create_redrive", tenant=None, everything=True)
         with pytest.raises(psycopg.errors.StatementTooComplex):
             create(db, kinds=["mail"], patch='{"a":' * 1000 + "1" + "}" * 1000)
-
-
-def test_a_preview_counts_all_shows_a_few_and_changes_nothing(db: Database, jobs: Session) -> None:
-    dead = kill_many(jobs, 30, payload={"a": 1, "b": {"c": 2}})
-    kill(jobs, kind="report")
-    with nothing_changed(db):
-        found = preview(db, kinds=["mail"], sample=2, patch='{"b": {"c": null, "d": 3}}')
-    assert (found.matched, found.cursor) == (30, None)
-    assert [UUID(job["id"]) for job in found.sample] == dead[:2]
-    job = found.sample[0]
-    assert (job["kind"], job["queue"], job["attempts"]) == ("mail", "default", 1)
-    assert job["error"] == {"type": "ValueError", "message": "no such address"}
-    assert (job["payload"], job["patched"]) == ({"a": 1, "b": {"c": 2}}, {"a": 1, "b": {"d": 3}})
-    assert preview(db, kinds=["mail"], after=dead[9]).matched == 20
-    plain = preview(db, everything=True, sample=0)
-    assert (plain.matched, plain.sample) == (31, [])
-    assert preview(db, everything=True).sample[0]["patched"] is None
-
-
-def test_a_page_of_a_preview_is_bounded(db: Database, jobs: Session) -> None:
-    jobs.enqueue()
-    db.execute(
-        "with made as (select windlass_data.new_id() as id from generate_series(1, 20500)), written as ("
-        " insert into windlass_data.job (tenant_id, id, lane_id, max_attempts, created_at, payload)"
-        " select %(tenant)s, m.id, (select min(id) from windlass_data.lane), 1, now(), '{}' from made as m)"
-        " insert into windlass_data.attempt (tenant_id, job_id, version, counted, node_id, token, started_at,"
-        " finished_at, outcome, ends)"
-        " select %(tenant)s, m.id, 1, 1, m.id, m.id, now(), now(), 'failed', 'dead' from made as m".replace(
-            "%(tenant)s", f"'{DEFAULT_TENANT}'"
-        ),
-        role="superuser",
-    )
-    first = preview(db, everything=True, sample=1)
-    assert first.matched == 20000
-    second = preview(db, everything=True, after=first.cursor, sample=1)
-    assert (second.matched, second.cursor) == (500, None)
 
 
 def test_the_start_is_recorded_and_said_twice_it_is_one(db: Database, jobs: Session) -> None:
@@ -155,12 +116,3 @@ def test_the_start_is_recorded_and_said_twice_it_is_one(db: Database, jobs: Sess
     assert details == {"kinds": ["mail"], "error_like": "%x%", "throttle": 5, "expected": 1}
     row = get(db, known)
     assert (row.state, row.actor, row.expected, row.matched, row.stop_after) == ("queued", "ada", 1, 0, 20)
-    newer = create(db, everything=True)
-    assert [one.id for one in call(db, "list_redrives", tenant=DEFAULT_TENANT)] == sorted(
-        [newer, known], reverse=True
-    )
-    assert len(call(db, "list_redrives", tenant=DEFAULT_TENANT, limit=1)) == 1
-    with refused("WL007", "a page has"):
-        call(db, "list_redrives", tenant=DEFAULT_TENANT, limit=0)
-    with refused("WL001", "there is no redrive"):
-        call(db, "stop_redrive", tenant=DEFAULT_TENANT, job=UNKNOWN)

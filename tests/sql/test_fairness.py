@@ -72,26 +72,6 @@ def test_each_tenant_with_work_is_in_every_claim_that_can_hold_them_all(db: Data
         assert max(got.values()) - min(got.values()) <= 1
 
 
-@pytest.mark.parametrize("weight", [0, -1, 1001, None])
-def test_a_weight_that_cannot_be(db: Database, jobs: Session, weight: int | None) -> None:
-    with refused("WL007", "from 1 to 1000"):
-        set_weight(db, jobs.tenant, weight)
-
-
-def test_the_weight_of_nobody(db: Database) -> None:
-    with refused("WL001", "no tenant"):
-        set_weight(db, UUID(int=7), 2)
-
-
-def test_a_weight_is_shown_and_written_down(db: Database, jobs: Session) -> None:
-    set_weight(db, jobs.tenant, 7)
-    (row,) = jobs.call("select * from windlass.list_tenants()")
-    assert row.weight == 7
-    (event,) = jobs.call("select * from windlass.list_events(%s) where action = 'tenant.set'", jobs.tenant)
-    assert (event.actor, event.reason) == ("ada", "paid for it")
-    assert event.details == {"weight": 7, "weight_before": 1}
-
-
 def test_a_strict_queue_takes_nothing_lower_while_something_higher_is_left(
     db: Database, jobs: Session, other: Session
 ) -> None:

@@ -23,7 +23,9 @@ def test_depth_is_checked_for_a_batch_as_a_whole(db: Database, jobs: Session) ->
     detail = str(error.value.diag.message_detail)
     names = ("depth", "waiting", "new", "retry_after")
     assert [json.loads(detail)[name] for name in names] == [5, 3, 3, 30]
-    assert "tenant default, queue default" in str(error.value)
+    assert "at most 5 jobs of tenant default, queue default may wait: 3 do, and 3 were to come" in str(
+        error.value
+    )
     jobs.enqueue()
     jobs.enqueue("mail", run_at=datetime(2099, 1, 1, tzinfo=UTC))
     with refused("WL006"):
@@ -98,7 +100,7 @@ def test_a_duplicate_brings_nothing_to_a_line_that_is_too_long(jobs: Session) ->
         [{"kind": "mail", "payload": {}, "key": "k"}, {"kind": "report", "payload": {}}]
     )
     assert (first.created, second.created) == (False, True)
-    with refused("WL006", match="at most 1 jobs of kind mail may wait: 2 do, and 1 were to come"):
+    with refused("WL006", match="at most 1 job of kind mail may wait: 2 do, and 1 was to come"):
         jobs.enqueue_many([{"kind": "mail", "payload": 1}, {"kind": "report", "payload": 2}])
 
 

@@ -1,4 +1,4 @@
-"""list_costs and list_job_costs: sums by whatever is asked for, of one's own tenant or of all."""
+"""list_costs: sums by whatever is asked for, of one's own tenant or of all."""
 
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -134,15 +134,3 @@ def test_a_bound_worker_records_nothing_for_another_tenant(
     for table in ("cost", "cost_delta"):
         assert owner.execute(f"delete from windlass_data.{table}".encode()).rowcount == 0
     assert sums(jobs) == {(): 3}
-
-
-def test_of_very_many_entries_the_latest_are_told(jobs: Session) -> None:
-    job_id = jobs.enqueue()
-    held = jobs.claim_one()
-    for n in range(4):
-        jobs.cost((held, n, f"number {n}"))
-    query = "select what from windlass.list_job_costs(%s, %s, 2)"
-    assert [row.what for row in jobs.call(query, jobs.tenant, job_id)] == ["number 2", "number 3"]
-    with refused("WL001"):
-        entries(jobs, UNKNOWN)
-    assert entries(jobs, jobs.enqueue()) == []

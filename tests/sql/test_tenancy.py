@@ -1,6 +1,8 @@
 """What one tenant can learn of another, or do to it, through any function there is: nothing."""
 
 from collections.abc import Callable, Iterator
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -113,12 +115,13 @@ def test_a_bound_role_learns_nothing_and_changes_nothing(
     before = theirs(db, victim)
     assert sum(map(len, before.values())) > 20
     told: dict[str, str] = {}
-    for name, given, answer in answers(db, bound, victim):
-        if SECRET in without(answer, given) or (str(victim.tenant) in answer and "WL" not in answer[:5]):
-            told.setdefault(name, answer[:300])
+    for name, said in groupby(answers(db, bound, victim), key=itemgetter(0)):
+        for _, given, answer in said:
+            if SECRET in without(answer, given) or (str(victim.tenant) in answer and "WL" not in answer[:5]):
+                told.setdefault(name, answer[:300])
         if (after := theirs(db, victim)) != before:
             changed = {table for table in before if before[table] != after[table]}
-            told.setdefault(name, f"changed {changed} with {given.get('p_tenant')}")
+            told.setdefault(name, f"changed {changed}")
             before = after
     for name, answer in told.items():
         with subtests.test(function=name):

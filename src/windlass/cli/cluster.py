@@ -5,12 +5,21 @@ from typing import Annotated, Literal
 
 import typer
 
-from windlass.cli.enqueue import read_payload
-from windlass.cli.options import AsJson, DatabaseUrl, TenantName, WrongUsage, to_seconds
-from windlass.cli.output import note, print_json, say
-from windlass.cli.progress import waiting
+from windlass.cli.handover import note_taken, read_payload, tell
+from windlass.cli.options import (
+    AsJson,
+    CorrelationId,
+    DatabaseUrl,
+    Payload,
+    Priority,
+    TenantName,
+    Wait,
+    WaitTimeout,
+    check_wait,
+    to_seconds,
+)
+from windlass.cli.output import note
 from windlass.cli.session import open_client
-from windlass.cli.text import pretty
 from windlass.model import NewJob, RetryPolicy, retry_preset
 from windlass.model.cluster import CLUSTER_QUEUE, ClusterJob, NewClusterJob
 
@@ -27,9 +36,7 @@ def cluster() -> None:
 @app.command("create")
 def create_cluster_job(
     kind: Annotated[str, typer.Argument(metavar="KIND", help="The kind, as an application declares it.")],
-    payload: Annotated[
-        str, typer.Argument(metavar="PAYLOAD", help="JSON; - reads it from standard input.")
-    ] = "{}",
+    payload: Payload = "{}",
     quorum: Annotated[
         Literal["majority", "all"], typer.Option(help="How many parts must be done.")
     ] = "majority",
@@ -46,7 +53,7 @@ def create_cluster_job(
     key: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Idempotency key, until the job has ended.")
     ] = None,
-    priority: Annotated[int, typer.Option(metavar="N", help="Larger is sooner.")] = 0,
+    priority: Priority = 0,
     max_attempts: Annotated[
         int | None, typer.Option(metavar="N", help="How often the leader's action may be tried.")
     ] = None,
@@ -57,14 +64,9 @@ def create_cluster_job(
         int | None, typer.Option(metavar="N", help="How often a part may be tried.")
     ] = None,
     part_retry: Annotated[str | None, typer.Option(metavar="NAME", help="A retry preset for parts.")] = None,
-    correlation_id: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="To find related jobs by.")
-    ] = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait for the end, and print the result.")] = False,
-    wait_timeout: Annotated[
-        float | None,
-        typer.Option(parser=to_seconds, metavar="SPAN", help="With --wait: give up after so long, exit 10."),
-    ] = None,
+    correlation_id: CorrelationId = None,
+    wait: Wait = False,
+    wait_timeout: WaitTimeout = None,
     tenant: TenantName = None,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
@@ -79,8 +81,7 @@ def create_cluster_job(
       windlass cluster create compact '{"table": "prices"}' --quorum all --wait
       windlass cluster create compact - --key nightly --on-timeout fail < t.json
     """
-    if wait_timeout is not None and not wait:
-        raise WrongUsage("--wait-timeout needs --wait")
+    check_wait(wait, wait_timeout)
     new = NewClusterJob(
         job=NewJob(
             kind=kind,
@@ -103,22 +104,10 @@ def create_cluster_job(
         handle = client.create_cluster_job(new)
         found = client.get_cluster_job(handle.id, tenant=handle.tenant_id)
         if not as_json:
-            _tell(found, key if not handle.created else None)
-        document: dict[str, object] = {
-            "id": handle.id,
-            "tenant_id": handle.tenant_id,
-            "created": handle.created,
-        }
-        document |= {"parts": len(found.parts), "needed": found.needed, "term": found.term}
-        if wait:
-            if not as_json:
-                note(f"job {handle.id}")
-            with waiting(f"waiting for {kind}"):
-                document |= {"state": "succeeded", "result": handle.wait(timeout=wait_timeout)}
-    if as_json:
-        print_json(document)
-    else:
-        say(pretty(document["result"]) if wait else str(handle.id))
+            note_taken(handle, key)
+            _note_parts(found)
+        facts = {"parts": len(found.parts), "needed": found.needed, "term": found.term}
+        tell(handle, kind, facts, wait=wait, wait_timeout=wait_timeout, as_json=as_json)
 
 
 def _part_policy(preset: str | None, max_attempts: int | None) -> RetryPolicy | None:
@@ -128,9 +117,7 @@ def _part_policy(preset: str | None, max_attempts: int | None) -> RetryPolicy | 
     return policy if max_attempts is None else replace(policy, max_attempts=max_attempts)
 
 
-def _tell(found: ClusterJob, taken: str | None) -> None:
-    if taken is not None:
-        note(f"the key {taken!r} is taken: this is the job that was there before")
+def _note_parts(found: ClusterJob) -> None:
     if found.parts:
         note(f"{len(found.parts)} parts, {found.needed} needed")
     else:

@@ -1,5 +1,6 @@
 """`windlass nodes`: the processes that run jobs."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -32,6 +33,13 @@ def list_nodes(
     if as_json:
         print_json({"items": nodes})
         return
+    print_table(
+        _columns(nodes), nodes, empty="no nodes: start one with `windlass worker MODULE:APP` or `windlass up`"
+    )
+
+
+def _columns(nodes: Sequence[Node]) -> list[Column[Node]]:
+    """The address only where somebody has said another than the host's, which is what it is by itself."""
     columns: list[Column[Node]] = [
         Column("NODE", lambda node: node.name),
         Column("ID", lambda node: node.id),
@@ -40,13 +48,17 @@ def list_nodes(
         Column("RUNNING", lambda node: f"{node.running}/{node.concurrency}", right=True),
         Column("QUEUES", lambda node: ",".join(node.queues)),
         Column("KINDS", lambda node: ",".join(node.kinds)),
-        Column("HOST", lambda node: f"{node.host}:{node.pid}"),
+        Column("HOST", _host),
+        Column("ADDRESS", lambda node: node.address),
         Column("VERSION", lambda node: node.version),
         Column("HEARTBEAT", lambda node: stamp(node.heartbeat_at)),
     ]
-    print_table(
-        columns, nodes, empty="no nodes: start one with `windlass worker MODULE:APP` or `windlass up`"
-    )
+    named = any(node.address not in ("", _host(node)) for node in nodes)
+    return [column for column in columns if named or column.title != "ADDRESS"]
+
+
+def _host(node: Node) -> str:
+    return f"{node.host}:{node.pid}"
 
 
 def shown_state(node: Node) -> str:

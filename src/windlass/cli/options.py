@@ -10,12 +10,18 @@ import typer
 __all__ = [
     "AppName",
     "AsJson",
+    "CorrelationId",
     "DatabaseUrl",
     "JobId",
+    "Payload",
+    "Priority",
     "Reason",
     "TenantName",
+    "Wait",
+    "WaitTimeout",
     "WrongUsage",
     "Yes",
+    "check_wait",
     "split_names",
     "to_id",
     "to_moment",
@@ -63,6 +69,14 @@ Reason: TypeAlias = Annotated[
     str | None, typer.Option("--reason", help="Why; kept in the history.", metavar="TEXT")
 ]
 Yes: TypeAlias = Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")]
+Payload: TypeAlias = Annotated[
+    str, typer.Argument(metavar="PAYLOAD", help="JSON; - reads it from standard input.")
+]
+Priority: TypeAlias = Annotated[int, typer.Option("--priority", metavar="N", help="Larger is sooner.")]
+CorrelationId: TypeAlias = Annotated[
+    str | None, typer.Option("--correlation-id", metavar="TEXT", help="To find related jobs by.")
+]
+Wait: TypeAlias = Annotated[bool, typer.Option("--wait", help="Wait for the end, and print the result.")]
 
 
 def to_id(text: str) -> UUID:
@@ -87,6 +101,23 @@ def to_seconds(text: str) -> float:
     if not parts or "".join(number + unit for number, unit in parts) != compact:
         raise typer.BadParameter(f"{text!r} is not a length of time such as 90, 5m, 1h30m or 2d")
     return sum(float(number) * _UNITS[unit] for number, unit in parts)
+
+
+WaitTimeout: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        "--wait-timeout",
+        parser=to_seconds,
+        metavar="SPAN",
+        help="With --wait: give up after so long, exit 10.",
+    ),
+]
+
+
+def check_wait(wait: bool, wait_timeout: float | None) -> None:
+    """Refuse a time to give up after where nobody waits."""
+    if wait_timeout is not None and not wait:
+        raise WrongUsage("--wait-timeout needs --wait")
 
 
 def to_moment(text: str) -> datetime:

@@ -8,7 +8,7 @@ from uuid import UUID
 import typer
 
 from windlass.cli.diff import payload_diff, print_diffs
-from windlass.cli.enqueue import read_payload
+from windlass.cli.handover import read_payload
 from windlass.cli.load import load_app
 from windlass.cli.options import WrongUsage
 from windlass.cli.output import Column, note, print_json, print_table, say

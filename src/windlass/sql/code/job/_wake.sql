@@ -17,8 +17,9 @@ begin
       select w.node_id from windlass_data.waiting as w
       left join windlass_data.node as n on n.id = w.node_id
       where w.queue = any (p_queues)
-        and (p_kinds is null or n.id is null
-             or ((n.kinds = '{}' or n.kinds && p_kinds) and (p_tenant is null or windlass._may_serve(n.login, p_tenant))))
+        and (n.id is null
+             or ((p_kinds is null or n.kinds = '{}' or n.kinds && p_kinds)
+                 and (p_tenant is null or windlass._may_serve(n.login, p_tenant))))
       group by w.node_id
       order by random()
       limit p_jobs + 1

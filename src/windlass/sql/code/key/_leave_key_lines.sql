@@ -7,6 +7,8 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_queues text[];
+  v_kinds text[];
+  v_tenants uuid[];
 begin
   with ended as (
     delete from windlass_data.key_line as k
@@ -24,12 +26,14 @@ begin
     insert into windlass_data.key_check (tenant_id, kind, key)
     select distinct e.tenant_id, e.kind, e.key from ended as e
   )
-  select array_agg(distinct l.queue) into v_queues
+  select array_agg(distinct l.queue), array_agg(distinct e.kind), array_agg(distinct e.tenant_id)
+  into v_queues, v_kinds, v_tenants
   from ended as e
   join windlass_data.job as j on j.tenant_id = e.tenant_id and j.id = e.job_id
   join windlass_data.lane as l on l.id = j.lane_id;
   if v_queues is not null then
-    perform windlass._wake(v_queues, cardinality(p_jobs));
+    perform windlass._wake(
+      v_queues, cardinality(p_jobs), v_kinds, case when cardinality(v_tenants) = 1 then v_tenants[1] end);
   end if;
 end
 $$;

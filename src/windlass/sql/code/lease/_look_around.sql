@@ -1,6 +1,6 @@
--- What a claim finds before it takes anything, all of it in one look, since most find nothing: whether sessions are bound, whether
--- limits may hold jobs back, whether something is due, in how many of its queues the node waits, whether anything was said of
--- what it claims from (or cluster jobs want their own way), and the first three of its lanes that may have work.
+-- What a claim finds before it takes anything, all in one look, since most find nothing: whether sessions are bound, whether
+-- limits may hold jobs back, whether something is due, in how many of its queues the node waits, whether anything was
+-- said of what it claims from (or cluster jobs want their own way), and the first three of its lanes that may have work.
 -- Part of whatever asks, at no cost of a call.
 -- definer: none
 -- windlass: after lease/_said_of

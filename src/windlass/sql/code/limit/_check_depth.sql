@@ -28,8 +28,10 @@ begin
                       then v_waiting - v_new.jobs end;
       v_later := case when v_shown is null then v_new.jobs else v_waiting - v_limit.depth end
                  * v_limit.rate_seconds / v_limit.rate;
-      raise exception 'at most % jobs of % may wait: % do, and % were to come', v_limit.depth,
-        windlass._limit_scope(v_limit), coalesce(v_shown::text, 'some'), v_new.jobs
+      raise exception 'at most % % of % may wait: % %, and % % to come', v_limit.depth,
+        case v_limit.depth when 1 then 'job' else 'jobs' end, windlass._limit_scope(v_limit),
+        coalesce(v_shown::text, 'some'), case v_shown when 1 then 'does' else 'do' end,
+        v_new.jobs, case v_new.jobs when 1 then 'was' else 'were' end
         using errcode = 'WL006', hint = 'Wait until some have run, enqueue fewer, or let the limit be raised.',
         detail = jsonb_build_object('limit', v_limit.id, 'scope', windlass._limit_scope(v_limit), 'depth', v_limit.depth,
                                     'waiting', v_shown, 'new', v_new.jobs, 'retry_after', v_later)::text;

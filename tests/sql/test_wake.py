@@ -1,0 +1,78 @@
+"""Where a turn or a place is free again, only nodes are told that can run what may have waited for it."""
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from tests.sql.limits import limit
+from tests.sql.operate import bind, call
+from tests.sql.steps import OTHER_TENANT, Session
+from tests.support import Database
+
+pytestmark = pytest.mark.every_version
+
+MAIL, REPORT, BOUND = (UUID(int=n) for n in (1, 2, 3))
+
+
+def wait_for_work(db: Database) -> None:
+    """Three nodes that find nothing: one fits, one knows another kind, one is bound to another tenant."""
+    bind(db, "worker", OTHER_TENANT)
+    for node, kind, role in ((MAIL, "mail", "app"), (REPORT, "report", "app"), (BOUND, "mail", "worker")):
+        call(db, "heartbeat_node", role=role, node=node, name=kind, kinds=[kind], queues=["default"])
+        assert Session(db.connection(role), node=node).claim(1, kinds=[kind], wait=True) == []
+
+
+def told_by(db: Database, jobs: Session, held: Any) -> set[UUID]:
+    """Whom the success of a job tells: there are two notices at most, as there is one job."""
+    listener = db.connect()
+    listener.execute("listen windlass")
+    jobs.complete(held)
+    db.execute("select pg_notify('windlass', 'last')")
+    heard: list[str] = []
+    for notice in listener.notifies(timeout=10):
+        if notice.payload == "last":
+            return {UUID(payload) for payload in heard}
+        heard.append(notice.payload)
+    raise AssertionError("the last notice never came")
+
+
+@pytest.mark.usefixtures("other")
+def test_the_next_at_a_key(db: Database, jobs: Session) -> None:
+    for _ in range(2):
+        jobs.enqueue("mail", concurrency_key="acme")
+    held = jobs.claim_one()
+    wait_for_work(db)
+    assert told_by(db, jobs, held) == {MAIL}
+
+
+@pytest.mark.usefixtures("other")
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (("tenant", "kind"), {MAIL}),
+        (("kind",), {MAIL, BOUND}),
+        (("tenant",), {MAIL, REPORT}),
+    ],
+)
+def test_a_place_under_a_limit(
+    db: Database, jobs: Session, said: tuple[str, ...], expected: set[UUID]
+) -> None:
+    scope = {"tenant": jobs.tenant, "kind": "mail"}
+    limit(jobs, **{name: scope[name] for name in said}, concurrency=1)
+    for _ in range(2):
+        jobs.enqueue("mail")
+    held = jobs.claim_one()
+    wait_for_work(db)
+    assert told_by(db, jobs, held) == expected
+
+
+@pytest.mark.usefixtures("other")
+def test_a_limit_that_names_neither_narrows_nothing(db: Database, jobs: Session) -> None:
+    limit(jobs, tenant=jobs.tenant, kind="mail", concurrency=5)
+    limit(jobs, queue="default", concurrency=1)
+    for _ in range(2):
+        jobs.enqueue("mail")
+    held = jobs.claim_one()
+    wait_for_work(db)
+    assert len(told_by(db, jobs, held)) == 2
