@@ -1,4 +1,4 @@
-"""Hypothesis plays the life of jobs against the database and against the model; the two must agree."""
+"""Hypothesis plays the life of jobs against the database and the simulated core; the two must agree."""
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -21,7 +21,7 @@ values ('00000000-0000-7000-8000-000000000002', 'other', 'Other');
 """
 
 
-def test_the_database_does_what_the_model_does(server: Server) -> None:
+def test_the_database_does_what_the_core_does(server: Server) -> None:
     """A failure prints the steps that led to it, and a line that plays them again."""
     with server.database() as db:
         db.execute(STOPPED_CLOCK, role="superuser")
