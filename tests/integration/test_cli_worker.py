@@ -1,10 +1,13 @@
 """`windlass worker` and `windlass up`: started, used and ended as a service manager would."""
 
+import os
 import shutil
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -34,7 +37,7 @@ def test_a_worker_runs_jobs_and_ends_when_told(windlass: Command) -> None:
 
         done = windlass("enqueue", "add", '{"a": 1, "b": 2}', "--wait", "--wait-timeout", "60", "--json")
         assert (done.ok().json["state"], done.json["result"]) == ("succeeded", 3)
-        failed = windlass("enqueue", "fall", '{"reason": "tired"}', "--max-attempts", 1, "--wait")
+        failed = windlass.here("enqueue", "fall", '{"reason": "tired"}', "--max-attempts", 1, "--wait")
         assert failed.code == 9
         assert "dead after 1 attempt: tired" in failed.err
 
@@ -79,9 +82,27 @@ def test_the_first_signal_waits_and_the_second_does_not(windlass: Command, numbe
 def test_a_wrong_application_gets_a_clear_sentence(windlass: Command, name: str, sentence: str) -> None:
     (windlass.cwd / "broken.py").write_text("1 / 0\n")
     (windlass.cwd / "needy.py").write_text("import not_installed_here\n")
-    answer = windlass("worker", name, "--json")
+    with mock.patch.dict(sys.modules), mock.patch.object(sys, "path", [*sys.path]):
+        answer = windlass.here("worker", name, "--json")
     assert (answer.code, answer.out, answer.error["code"]) == (6, "", "invalid_input")
     assert sentence in answer.error["message"]
+
+
+def test_a_worker_refuses_an_application_with_a_database_of_its_own(windlass: Command) -> None:
+    (windlass.cwd / "named.py").write_text(
+        "from windlass import Windlass\n"
+        "app = Windlass('postgresql://h/a')\n"
+        "@app.job\n"
+        "def sweep() -> None: ...\n"
+    )
+    with (
+        mock.patch.dict(sys.modules),
+        mock.patch.object(sys, "path", [*sys.path]),
+        mock.patch.dict(os.environ),
+    ):
+        answer = windlass.here("worker", "named:app", "--database-url", "postgresql://h/b")
+    assert answer.code == 6
+    assert "names a database itself, and --database-url another" in answer.err
 
 
 def test_a_worker_refuses_a_database_without_windlass(empty_db: Database, windlass: Command) -> None:

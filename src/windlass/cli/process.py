@@ -53,6 +53,12 @@ def load(name: str, database_url: str | None) -> Windlass:
     if database_url is not None:
         os.environ["WINDLASS_DATABASE_URL"] = database_url
     app = load_app(name)
+    named = app.settings.database_url
+    if database_url is not None and named is not None and named != database_url:
+        raise InvalidInput(
+            f"{name} names a database itself, and --database-url another: where would handlers enqueue?",
+            hint="Leave one of them out.",
+        )
     if not app.registry.kinds():
         raise InvalidInput(f"{name} has no jobs: put @app.job over the functions that are to run")
     return app

@@ -87,7 +87,7 @@ def get_job(tenant: UUID, job_id: UUID) -> Call[Job]:
 def get_job_end(tenant: UUID, job_id: UUID) -> Call[End]:
     """`get_job` for somebody who asks again and again: without the payload."""
     text = (
-        "select kind, state, result::text, error::text, version, ended_reason"
+        "select kind, state, result::text, error::text, counted, ended_reason"
         " from windlass.get_job($1::uuid, $2::uuid)"
     )
     return Call(text, (tenant, job_id), _end)

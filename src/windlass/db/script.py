@@ -37,7 +37,7 @@ create table if not exists windlass_data.schema_version (
     release text
 );
 comment on table windlass_data.schema_version is
-    'Migrations applied, each with the hash of its text, and the digest of the installed code; by which release.';
+    'Migrations applied, each with the hash of its text, and the digest of the installed code.';
 """
 
 _DROP_CODE = """\
