@@ -30,6 +30,8 @@ class Windlass:
 
     Without a URL the database is that of WINDLASS_DATABASE_URL, else an embedded server that runs
     already.  Nothing is connected before it is used.  `async with` (or `with`) closes what was opened.
+
+    A call that names no tenant acts for the one given here; inside a handler, for that of the running job.
     """
 
     def __init__(
