@@ -3,19 +3,23 @@
 Tests run on the default version.  Those marked `every_version` also run on each other one found here, and
 those marked `outer_versions`, which cost much, on the oldest of them,
 with `--all-versions`, or with PG_VERSIONS=all (or a list, as in PG_VERSIONS=16,18) in the environment.
+`--pooler` puts PgBouncer between the product and the server; see tests/pooler.py.
 """
 
 import os
 from collections.abc import Iterator
+from contextlib import nullcontext
 
 import pytest
 
+from tests.pooler import PROGRAM, Pooling, pooled_defaults
 from tests.support import Clock, Database, Server, Servers, providers_by_major
 from windlass.db.embedded.account import server_account
 from windlass.db.embedded.ephemeral import choose_base
 
 _VERSIONS = pytest.StashKey[list[int]]()
-_REUSING = ("sql", "hostile", "interleavings")
+_REUSING = ("sql", "hostile", "integration", "interleavings")
+_OWN_WIRES = ("chaos",)  # they lay proxies and poolers of their own
 
 
 def pytest_report_header() -> str:
@@ -28,6 +32,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="run the tests marked every_version or outer_versions on the PostgreSQL versions found",
     )
+    parser.addoption("--pooler", action="store_true", help="put PgBouncer between the product and the server")
+    parser.addoption("--pooler-polls", action="store_true", help="the same, and no worker may listen past it")
+
+
+def pytest_xdist_auto_num_workers() -> int | None:
+    """Half as many again as there are cores: tests of processes spend a good part of their time waiting."""
+    if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
+        return None
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores + (cores + 1) // 2
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -58,17 +72,32 @@ def _chosen_versions(config: pytest.Config) -> list[int]:
     return wanted
 
 
+def _pooling(config: pytest.Config) -> Pooling | None:
+    polls = config.getoption("--pooler-polls")
+    return "polls" if polls else "listens" if config.getoption("--pooler") else None
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if _pooling(config) and PROGRAM is None:
+        raise pytest.UsageError("--pooler: there is no pgbouncer in PATH or in /usr/sbin; install PgBouncer")
+
+
 @pytest.fixture(scope="session")
-def servers() -> Iterator[Servers]:
+def servers(pytestconfig: pytest.Config) -> Iterator[Servers]:
     """All servers of this process: a fixture per version would be torn down at each change of version."""
-    servers = Servers()
+    servers = Servers(_pooling(pytestconfig))
     yield servers
     servers.stop()
 
 
 @pytest.fixture
-def server(servers: Servers, pg_version: int) -> Server:
-    return servers.get(pg_version)
+def server(servers: Servers, pg_version: int, pytestconfig: pytest.Config) -> Iterator[Server]:
+    with pooled_defaults() if _pooling(pytestconfig) else nullcontext():
+        yield servers.get(pg_version)
+
+
+def _is_pooled(request: pytest.FixtureRequest) -> bool:
+    return "direct" not in request.keywords and request.path.parent.name not in _OWN_WIRES
 
 
 @pytest.fixture
@@ -76,13 +105,15 @@ def db(server: Server, request: pytest.FixtureRequest) -> Iterator[Database]:
     """A migrated database with nothing in it; a new one where tests leave more behind than rows."""
     reused = request.path.parent.name in _REUSING and "new_database" not in request.keywords
     with server.reused_database() if reused else server.database() as database:
+        database.pooled = _is_pooled(request)
         yield database
 
 
 @pytest.fixture
-def empty_db(server: Server) -> Iterator[Database]:
+def empty_db(server: Server, request: pytest.FixtureRequest) -> Iterator[Database]:
     """A database of the test's own with nothing in it, belonging to windlass_owner."""
     with server.empty_database() as database:
+        database.pooled = _is_pooled(request)
         yield database
 
 

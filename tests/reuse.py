@@ -2,8 +2,8 @@
 
 A new database costs little, but everything in it is cold: sessions compile each function and plan each
 statement again, which is most of what a short test of a SQL function does.  Whatever a test changes beyond
-rows, sequences and the clock (tables, functions, grants, settings, much data) is noticed by a fingerprint of
-the catalog, and the next test gets a new database.
+rows, sequences, the clock and tables of its own (functions, grants, settings, much data) is noticed by a
+fingerprint of the catalog, and the next test gets a new database.
 """
 
 from typing import Any
@@ -25,44 +25,50 @@ _SEQUENCES = """
 select c.oid::regclass::text as name from pg_class as c
 where c.relnamespace = 'windlass_data'::regnamespace and c.relkind = 'S'
 """
-_FINGERPRINT = """
-with mine as (
-  select oid from pg_namespace where nspname not in ('pg_catalog', 'information_schema', 'pg_toast')
-    and nspname not like 'pg\\_temp%' and nspname not like 'pg\\_toast\\_temp%'
-), facts as (
-  select (n.oid, n.nspname, n.nspacl)::text as fact
-  from pg_namespace as n where n.oid in (select oid from mine)
-  union all
-  select (c.oid, c.relname, c.relacl, c.relrowsecurity, c.relforcerowsecurity, c.reloptions, c.relowner,
-    c.relnatts, c.relchecks, c.relhastriggers)::text
-  from pg_class as c where c.relnamespace in (select oid from mine)
-  union all
-  select (a.attrelid, a.attnum, a.attacl)::text from pg_attribute as a where a.attacl is not null
-  union all
-  select (p.oid, p.proname, md5(p.prosrc), p.proacl, p.proconfig, p.proowner, p.prosecdef)::text
-  from pg_proc as p where p.pronamespace in (select oid from mine)
-  union all
-  select (p.oid, p.polname, p.polroles, p.polcmd)::text from pg_policy as p
-  union all
-  select (c.oid, c.conname, c.convalidated)::text from pg_constraint as c
-  union all
-  select (t.oid, t.tgname, t.tgenabled)::text from pg_trigger as t
-  union all
-  select (i.indexrelid, i.indisvalid)::text from pg_index as i
-  union all
-  select (e.oid, e.extname)::text from pg_extension as e
-  union all
-  select (s.setrole, s.setconfig)::text from pg_db_role_setting as s
-  where s.setdatabase = (select d.oid from pg_database as d where d.datname = current_database())
-  union all
-  select (d.datname, d.datacl, d.datallowconn, d.datconnlimit)::text
-  from pg_database as d where d.datname = current_database()
+# What the catalog holds is told by counts and by who wrote last: any change leaves another count or a row
+# written by a later transaction.  To read it all would cost more than most tests do.
+_CATALOGS = (
+    "pg_attrdef",
+    "pg_attribute",
+    "pg_class",
+    "pg_constraint",
+    "pg_extension",
+    "pg_index",
+    "pg_inherits",
+    "pg_policy",
+    "pg_rewrite",
+    "pg_trigger",
+    "pg_type",
+    "windlass_data.schema_version",
 )
-select md5(string_agg(fact, ',' order by fact)) from facts
+_WRITTEN = "count(*) as rows, max(xmin::text::bigint) as written"
+_ROWS = [f"select '{place}' as place, {_WRITTEN}, '' as facts from {place}" for place in _CATALOGS]
+_REST = f"""
+select 'pg_proc', {_WRITTEN}, '' from pg_proc where oid <> 'windlass_data.clock()'::regprocedure
+union all
+select 'pg_namespace', {_WRITTEN}, '' from pg_namespace where nspname !~ '^pg_(toast_)?temp_'
+union all
+select 'clock', proowner::bigint, 0, concat(proacl, proconfig, prosecdef)
+from pg_proc where oid = 'windlass_data.clock()'::regprocedure
+union all
+select 'pg_database', d.datconnlimit, 0, concat(d.datname, d.datacl, d.datallowconn, (
+  select array_agg((s.setrole, s.setconfig) order by s.setrole)::text
+  from pg_db_role_setting as s where s.setdatabase = d.oid
+))
+from pg_database as d where d.datname = current_database()
 """
+_FINGERPRINT = " union all ".join([*_ROWS, _REST])
 _CLOCK = "select pg_get_functiondef('windlass_data.clock()'::regprocedure)"
 _MUCH_BYTES = 4_000_000
-_CALM = b"reset session authorization; reset all; unlisten *; close all; select pg_advisory_unlock_all()"
+_CALM = (
+    b"reset session authorization; reset all; discard temp; unlisten *; close all;"
+    b" select pg_advisory_unlock_all()"
+)
+_GUESTS = """
+select format('drop %s if exists %s cascade',
+              case relkind when 'v' then 'view' else 'table' end, oid::regclass) as drop
+from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v')
+"""
 
 
 class Pristine:
@@ -73,14 +79,14 @@ class Pristine:
             superuser_url,
             autocommit=True,
             row_factory=namedtuple_row,
-            application_name="windlass tests reuse",
+            application_name="tests reuse",
             # No trigger may refuse.  For good: to change it makes the session plan every statement again.
             options="-c session_replication_role=replica",
         )
         self._tables = [row.name for row in self._ask(_TABLES)]
         self._make_reset()
         self._clock = self._value(_CLOCK)
-        self._fingerprint = self._value(_FINGERPRINT)
+        self._fingerprint = self._ask(_FINGERPRINT)
         self._size = self._value("select pg_database_size(current_database())")
 
     def restore(self, kept: list[Connection[Any]]) -> bool:
@@ -94,9 +100,11 @@ class Pristine:
             )
             for conn in kept:
                 conn.execute(_CALM)
+            for guest in self._ask(_GUESTS):
+                self._conn.execute(guest.drop.encode())
             if self._value(_CLOCK) != self._clock:
                 self._conn.execute(self._clock.encode())
-            if self._value(_FINGERPRINT) != self._fingerprint:
+            if self._ask(_FINGERPRINT) != self._fingerprint:
                 return False
             if self._value("select pg_database_size(current_database())") > self._size + _MUCH_BYTES:
                 return False

@@ -11,6 +11,7 @@ import psycopg
 from psycopg import AsyncConnection, Connection, sql
 from psycopg.rows import namedtuple_row
 
+from tests.pooler import LocalPooler, Pooling
 from tests.reuse import Pristine, is_calm
 from windlass.db.embedded import Provider, find_providers
 from windlass.testing import Clock, TemporaryServer
@@ -44,30 +45,38 @@ class Database:
 
     server: "Server"
     name: str
+    pooled: bool = True
+    """Whether the product goes through the pooler, in a run that has one."""
     _open: dict[str, Connection[Any]] = field(default_factory=dict)
     _more: list[Connection[Any]] = field(default_factory=list)
 
     @cached_property
     def clock(self) -> Clock:
-        return Clock(self.url("owner"))
+        return Clock(self.direct_url("owner"))
 
     @property
     def version(self) -> int:
         return self.server.major
 
     def url(self, role: str = "app") -> str:
+        """What the product connects with."""
+        direct, pooler = self.direct_url(role), self.server.pooler
+        return direct if pooler is None or not self.pooled else pooler.url(direct)
+
+    def direct_url(self, role: str = "app") -> str:
+        """What tests connect with, to look on."""
         return self.server.url(role, self.name)
 
     def connect(self, role: str = "app", *, autocommit: bool = True) -> Connection[Any]:
         """A connection of its own, for a test with several sessions; closed with the database."""
-        conn = psycopg.connect(self.url(role), autocommit=autocommit, row_factory=namedtuple_row)
+        conn = psycopg.connect(self.direct_url(role), autocommit=autocommit, row_factory=namedtuple_row)
         self._more.append(conn)
         return conn
 
     async def connect_async(self, role: str = "app", *, autocommit: bool = True) -> AsyncConnection[Any]:
         """An asyncio connection; the test closes it on its own loop."""
         return await AsyncConnection.connect(
-            self.url(role), autocommit=autocommit, row_factory=namedtuple_row
+            self.direct_url(role), autocommit=autocommit, row_factory=namedtuple_row
         )
 
     def connection(self, role: str = "app") -> Connection[Any]:
@@ -114,13 +123,15 @@ class Database:
 class Server:
     """A temporary server with the tests' logins."""
 
-    def __init__(self, provider: Provider) -> None:
+    def __init__(self, provider: Provider, pooling: Pooling | None = None) -> None:
         self.major = provider.major
         self.bin_dir: Path = provider.bin_dir
         self._temporary = TemporaryServer(bin_dir=provider.bin_dir)
         self._reused: tuple[Database, Pristine, ExitStack] | None = None
         with psycopg.connect(self.url("superuser", "postgres"), autocommit=True) as admin:
             _make_logins(admin)
+        address = self.url("app", "postgres")
+        self.pooler = LocalPooler(address, polls=pooling == "polls") if pooling is not None else None
 
     @property
     def data_dir(self) -> Path:
@@ -131,6 +142,8 @@ class Server:
 
     def stop(self) -> None:
         self._give_up()
+        if self.pooler is not None:
+            self.pooler.stop()
         self._temporary.stop()
 
     @contextmanager
@@ -139,7 +152,7 @@ class Server:
         if self._reused is None:
             stack = ExitStack()
             database = stack.enter_context(self.database())
-            self._reused = (database, Pristine(database.url("superuser")), stack)
+            self._reused = (database, Pristine(database.direct_url("superuser")), stack)
         database, pristine, _ = self._reused
         try:
             yield database
@@ -187,13 +200,14 @@ def _make_logins(admin: Connection[Any]) -> None:
 class Servers:
     """The servers of one test process, each started when first needed."""
 
-    def __init__(self) -> None:
+    def __init__(self, pooling: Pooling | None = None) -> None:
         self._providers = providers_by_major()
+        self._pooling = pooling
         self._running: dict[int, Server] = {}
 
     def get(self, major: int) -> Server:
         if major not in self._running:
-            self._running[major] = Server(self._providers[major])
+            self._running[major] = Server(self._providers[major], self._pooling)
         return self._running[major]
 
     def stop(self) -> None:

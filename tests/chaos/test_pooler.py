@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from tests.chaos.faults.pooler import PROGRAM, start_pgbouncer
 from tests.chaos.fleet import Fleet, eventually, fleet
+from tests.pooler import PROGRAM, start_pgbouncer
 from tests.support import Database
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="pgbouncer is not installed")

@@ -18,6 +18,7 @@ from typing import Any
 from unittest import mock
 
 import windlass
+from tests.pooler import environment_for
 from windlass.cli.main import run
 
 SOURCE = Path(windlass.__file__ or "").parents[1]
@@ -89,7 +90,7 @@ class Command:
             for name, value in os.environ.items()
             if not name.startswith(("WINDLASS_", "PG", "PYTHON", "NO_COLOR", "FORCE_COLOR", "TERM"))
         }
-        given = {} if url is None else {"WINDLASS_DATABASE_URL": url}
+        given = {} if url is None else {"WINDLASS_DATABASE_URL": url, **environment_for(url)}
         self.environment = {**inherited, "PYTHONPATH": str(SOURCE), "COLUMNS": "200", **given, **environment}
 
     def __call__(self, *words: object, input: str = "") -> Answer:

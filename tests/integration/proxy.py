@@ -6,6 +6,8 @@ import threading
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+from tests.pooler import tell_of_pooler
+
 
 class Proxy:
     """Passes bytes both ways through a socket of its own; what it does to them is decided per call.
@@ -19,6 +21,7 @@ class Proxy:
         query = parse_qs(split.query)
         self._server = f"{query['host'][0]}/.s.PGSQL.{query['port'][0]}"
         self.url = f"postgresql://{split.netloc}{split.path}?host={directory}&port=5432"
+        tell_of_pooler(url, directory)
         self._path = directory / ".s.PGSQL.5432"
         self._listener: socket.socket | None = None
         self._pairs: list[tuple[socket.socket, socket.socket]] = []

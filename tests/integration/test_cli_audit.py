@@ -54,7 +54,7 @@ def test_list(windlass: Command, job_id: str) -> None:
     ):
         found = windlass.here("audit", "list", "--json", *words).ok().json["items"]
         assert [item["action"] for item in found] == actions, words
-    header, *lines = windlass("audit", "list", "--action", "job.cancel").ok().out.splitlines()
+    header, *lines = windlass.here("audit", "list", "--action", "job.cancel").ok().out.splitlines()
     assert header.split() == ["TIME", "ACTION", "BY", "JOB", "REASON", "PLACE"]
     assert [word in lines[0] for word in ("job.cancel", job_id, "sent twice")] == [True] * 3
 
@@ -72,7 +72,7 @@ def test_verify(windlass: Command, db: Database, job_id: str) -> None:
     windlass.here("audit", "verify", "--known", found["head"]).ok()
 
     tamper(db, "update windlass_data.event set reason = 'all is well' where reason = 'sent twice'")
-    broken = windlass("audit", "verify", "--tenant", "default")
+    broken = windlass.here("audit", "verify", "--tenant", "default")
     assert broken.code == 12
     assert broken.out.startswith(
         "BROKEN  default: the event at place 2 was altered: it is not what was sealed"
@@ -107,7 +107,7 @@ def test_a_bound_role_checks_its_own(windlass: Command, db: Database, tmp_path: 
     windlass.here("tenants", "create", "acme").ok()
     windlass.here("tenants", "bind", "test_reader", "acme").ok()
     bound = Command(tmp_path, db.url("reader"))
-    answer = bound("audit", "verify", "--all")
+    answer = bound.here("audit", "verify", "--all")
     assert (answer.code, answer.out.split(";")[0]) == (0, "ok      acme: 2 events sealed")
     assert "not open to this role" in answer.err
     assert bound.here("audit", "verify").ok().out.startswith("ok      acme:")

@@ -8,9 +8,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.chaos.faults.pooler import PROGRAM
 from tests.chaos.test_pooler import pooled_url
 from tests.integration.command import Answer, Command
+from tests.pooler import PROGRAM
 from tests.support import Clock, Database
 from windlass.cli.doctor.standing import check_standing
 from windlass.cli.text import stamp
@@ -59,7 +59,7 @@ def test_a_sound_installation(windlass: Command, db: Database) -> None:
     )
     assert all(found["advice"] is None for found in answer.json["findings"])
 
-    lines = windlass("doctor").ok().out.splitlines()
+    lines = windlass.here("doctor").ok().out.splitlines()
     assert len(lines) == len(answer.json["findings"])
     assert all(line.startswith("ok ") for line in lines)
     # The job that it tried row-level security with is gone again.
@@ -67,7 +67,7 @@ def test_a_sound_installation(windlass: Command, db: Database) -> None:
 
 
 def test_a_superuser_is_not_held_by_row_level_security(windlass: Command, db: Database) -> None:
-    answer = windlass("doctor", "--json", "--database-url", db.url("superuser"))
+    answer = windlass.here("doctor", "--json", "--database-url", db.url("superuser"))
     assert answer.code == 1
     assert finding(answer, "role")["level"] == "fail"
     assert "a superuser: it reads the rows of every tenant" in finding(answer, "role")["sentence"]
@@ -194,7 +194,7 @@ def test_jobs_that_no_node_takes(windlass: Command, db: Database) -> None:
     for _ in range(3):
         windlass.here("enqueue", "greet", "--queue", "mail").ok()
     windlass.here("enqueue", "other", "--queue", "mail").ok()
-    found = finding(windlass("doctor", "--json").ok(), "kinds")
+    found = finding(windlass.here("doctor", "--json").ok(), "kinds")
     assert found["level"] == "warn"
     assert found["sentence"] == (
         "No active node knows the kind 'greet', and 3 jobs wait in the queue 'mail'. So it is with 1 more."
@@ -224,13 +224,13 @@ def test_expired_leases_missing_days_and_silent_nodes(windlass: Command, db: Dat
     windlass.here("enqueue", "greet").ok()
     db.fetch("select job_id from windlass.claim_jobs(%s, array['default'], null, 1)", NODE)
     clock.advance(timedelta(days=5))
-    answer = windlass("doctor").ok()
+    answer = windlass.here("doctor").ok()
     warned = {line.split()[1] for line in answer.out.splitlines() if line.startswith("warn")}
     assert {"leases", "partitions", "nodes"} <= warned
 
 
 def test_a_schema_that_is_not_there(empty_db: Database, tmp_path: Path) -> None:
-    answer = Command(tmp_path, empty_db.url("owner"))("doctor", "--json")
+    answer = Command(tmp_path, empty_db.url("owner")).here("doctor", "--json")
     assert answer.code == 1
     assert finding(answer, "schema")["level"] == "fail"
     assert "windlass migrate" in finding(answer, "schema")["advice"]
@@ -238,12 +238,13 @@ def test_a_schema_that_is_not_there(empty_db: Database, tmp_path: Path) -> None:
 
 
 def test_a_database_that_is_not_there(tmp_path: Path) -> None:
-    answer = Command(tmp_path, "postgresql://ann:secret@127.0.0.1:1/shop")("doctor", "--json")
+    answer = Command(tmp_path, "postgresql://ann:secret@127.0.0.1:1/shop").here("doctor", "--json")
     assert answer.code == 1
     assert [found["check"] for found in answer.json["findings"]] == ["connection"]
     assert "secret" not in answer.out + answer.err
 
 
+@pytest.mark.direct(reason="about what is said where there is no pooler")
 def test_the_pooler_setting_and_the_way_to_listen(
     windlass: Command, db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -258,6 +259,7 @@ def test_the_pooler_setting_and_the_way_to_listen(
     assert elsewhere["level"] == "fail"
 
 
+@pytest.mark.direct(reason="brings a pooler of its own")
 @pytest.mark.skipif(PROGRAM is None, reason="pgbouncer is not installed")
 def test_a_pooler_that_nobody_told_of(
     windlass: Command, db: Database, pooled_url: str, monkeypatch: pytest.MonkeyPatch

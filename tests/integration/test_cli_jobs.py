@@ -40,7 +40,7 @@ def test_enqueue_prints_the_id_and_show_tells_all(windlass: Command) -> None:
     assert re.fullmatch(r"[0-9a-f-]{36}\n", job_id.out)
     assert job_id.err == ""
 
-    shown = windlass("jobs", "show", job_id.out.strip(), "--json").ok().json
+    shown = windlass.here("jobs", "show", job_id.out.strip(), "--json").ok().json
     assert shown["job"]["payload"] == {"name": "Ann"}
     assert (shown["job"]["priority"], shown["job"]["correlation_id"]) == (3, "c1")
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", shown["job"]["created_at"])
@@ -52,7 +52,7 @@ def test_enqueue_prints_the_id_and_show_tells_all(windlass: Command) -> None:
     names = set(re.findall(r"`(\w+)`", listed)) - {"scheduled", "retrying"}
     assert names == set(shown["job"])
 
-    plain = windlass("jobs", "show", job_id.out.strip()).ok().out
+    plain = windlass.here("jobs", "show", job_id.out.strip()).ok().out
     assert '"name": "Ann"' in plain
     assert "\x1b" not in plain
 
@@ -65,7 +65,7 @@ def test_a_duplicate_is_found_and_a_conflict_refused(windlass: Command) -> None:
     conflict = windlass.here("enqueue", "bill", '{"n": 2}', "--key", "k", "--json")
     assert (conflict.code, conflict.out) == (4, "")
     assert conflict.error["code"] == "idempotency_conflict"
-    human = windlass("enqueue", "bill", '{"n": 2}', "--key", "k")
+    human = windlass.here("enqueue", "bill", '{"n": 2}', "--key", "k")
     assert human.err.splitlines()[0].endswith("[idempotency_conflict]")
     assert len(human.err.splitlines()) == 2
     assert "Traceback" not in human.err
@@ -102,7 +102,7 @@ def test_what_cannot_be_enqueued(
 
 def test_a_payload_may_come_from_standard_input(windlass: Command) -> None:
     job_id = windlass("enqueue", "greet", "-", input='["漢", 1]\n').ok().out.strip()
-    assert windlass("jobs", "show", job_id, "--json").ok().json["job"]["payload"] == ["漢", 1]
+    assert windlass.here("jobs", "show", job_id, "--json").ok().json["job"]["payload"] == ["漢", 1]
 
 
 def test_a_delayed_job_is_rescheduled_and_canceled(windlass: Command) -> None:
@@ -110,11 +110,13 @@ def test_a_delayed_job_is_rescheduled_and_canceled(windlass: Command) -> None:
     (listed,) = windlass.here("jobs", "--state", "scheduled", "--json").ok().json["items"]
     assert (listed["id"], listed["state"], listed["shown_state"]) == (job_id, "queued", "scheduled")
 
-    moved = windlass("jobs", "reschedule", job_id, "--priority", 9, "--reason", "urgent", "--json").ok().json
+    moved = (
+        windlass.here("jobs", "reschedule", job_id, "--priority", 9, "--reason", "urgent", "--json").ok().json
+    )
     assert moved["id"] == job_id
     assert windlass.here("jobs", "list", "--state", "scheduled", "--json").ok().json["items"] == []
 
-    assert windlass("jobs", "cancel", job_id, "--reason", "not wanted").ok().out == "canceled\n"
+    assert windlass.here("jobs", "cancel", job_id, "--reason", "not wanted").ok().out == "canceled\n"
     shown = windlass.here("jobs", "show", job_id).ok().out
     assert re.search(r"^state +canceled$", shown, re.MULTILINE)
     assert re.search(r"^reason +not wanted$", shown, re.MULTILINE)
@@ -148,7 +150,7 @@ def test_part_of_an_id_is_not_an_id(windlass: Command) -> None:
 
 def test_listing_by_pages_and_filters(windlass: Command) -> None:
     ids = [windlass.here("enqueue", kind, "--queue", "q").ok().out.strip() for kind in ("a", "b", "a")]
-    assert [job["id"] for job in windlass("jobs", "--all", "--json").ok().lines] == ids[::-1]
+    assert [job["id"] for job in windlass.here("jobs", "--all", "--json").ok().lines] == ids[::-1]
 
     first = windlass.here("jobs", "list", "--limit", 2, "--json").ok().json
     second = windlass.here("jobs", "list", "--limit", 2, "--cursor", first["next_cursor"], "--json").ok().json
@@ -163,7 +165,7 @@ def test_listing_by_pages_and_filters(windlass: Command) -> None:
     assert [job["id"] for job in kinds["items"]] == [ids[2], ids[0]]
     assert windlass.here("jobs", "list", "--until", "1h", "--json").ok().json["items"] == []
 
-    table = windlass("jobs", "list", "--limit", 2).ok()
+    table = windlass.here("jobs", "list", "--limit", 2).ok()
     header, *rows = table.out.splitlines()
     assert header.split()[:4] == ["ID", "KIND", "QUEUE", "STATE"]
     assert [row.split()[0] for row in rows] == [ids[2], ids[1]]
@@ -189,18 +191,18 @@ def test_a_wrong_listing(windlass: Command, words: list[str], code: int) -> None
 
 
 def test_waiting_for_a_result(windlass: Command, db: Database) -> None:
-    job_id = windlass("enqueue", "greet").ok().out.strip()
+    job_id = windlass.here("enqueue", "greet").ok().out.strip()
     early = windlass("jobs", "wait", job_id, "--timeout", "50ms", "--json")
     assert (early.code, early.error["code"]) == (10, "wait_timeout")
 
     work(db, result={"greeting": "hello"})
-    assert windlass("jobs", "wait", job_id).ok().json == {"greeting": "hello"}
-    assert windlass("jobs", "wait", job_id, "--json").ok().json == {
+    assert windlass.here("jobs", "wait", job_id).ok().json == {"greeting": "hello"}
+    assert windlass.here("jobs", "wait", job_id, "--json").ok().json == {
         "id": job_id,
         "state": "succeeded",
         "result": {"greeting": "hello"},
     }
-    done = windlass("jobs", "cancel", job_id, "--json")
+    done = windlass.here("jobs", "cancel", job_id, "--json")
     assert (done.code, done.error["code"]) == (4, "invalid_transition")
 
 
@@ -232,7 +234,7 @@ def test_redriving_by_id_and_by_filter(windlass: Command, db: Database) -> None:
     assert (unasked.code, unasked.out) == (2, "")
     assert "--yes" in unasked.err
 
-    assert windlass(*filtered, "--yes", "--reason", "relay is back").ok().out == "1 job redriven\n"
+    assert windlass.here(*filtered, "--yes", "--reason", "relay is back").ok().out == "1 job redriven\n"
     redriven = windlass.here("jobs", "show", ids[0], "--json").ok().json
     assert redriven["job"]["state"] == "queued"
     assert redriven["history"][-1]["reason"] == "relay is back"

@@ -22,19 +22,19 @@ def place() -> Iterator[Path]:
 
 def test_migrating_once_and_again(empty_db: Database, tmp_path: Path) -> None:
     windlass = Command(tmp_path, empty_db.url("owner"))
-    missing = windlass("migrate", "--check", "--json")
+    missing = windlass.here("migrate", "--check", "--json")
     assert (missing.code, missing.error["code"]) == (8, "schema_mismatch")
 
     done = windlass("migrate", "--json").ok().json
     assert done["changed"]
     assert done["applied"][0] == "0001_ground"
-    assert windlass("migrate").ok().out == "Nothing to do: the schema is that of this release.\n"
+    assert windlass.here("migrate").ok().out == "Nothing to do: the schema is that of this release.\n"
     assert windlass.here("migrate", "--check", "--json").ok().json == {"up_to_date": True}
     assert Command(tmp_path, empty_db.url()).here("migrate", "--check").code == 0
 
 
 def test_a_role_that_may_not_migrate_is_told_what_is_missing(empty_db: Database, tmp_path: Path) -> None:
-    answer = Command(tmp_path, empty_db.url("app"))("migrate")
+    answer = Command(tmp_path, empty_db.url("app")).here("migrate")
     assert answer.code == 5
     assert "an administrator must run:" in answer.err
     assert "Traceback" not in answer.err
@@ -42,7 +42,7 @@ def test_a_role_that_may_not_migrate_is_told_what_is_missing(empty_db: Database,
 
 def test_the_script_needs_no_database(empty_db: Database, tmp_path: Path) -> None:
     windlass = Command(tmp_path, "postgresql://127.0.0.1:1/nowhere")
-    script = windlass("migrate", "--sql").ok()
+    script = windlass.here("migrate", "--sql").ok()
     assert script.err == ""
     empty_db.connection("superuser").execute(script.out.encode())
     assert Command(tmp_path, empty_db.url()).here("migrate", "--check").code == 0

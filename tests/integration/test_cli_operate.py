@@ -29,7 +29,7 @@ def test_queues(windlass: Command) -> None:
     mail = queues["mail"]
     assert (mail["mode"], mail["ready"], mail["scheduled"], mail["gated"]) == ("strict", 1, 1, False)
 
-    header, *rows = windlass("queues").ok().out.splitlines()
+    header, *rows = windlass.here("queues").ok().out.splitlines()
     assert header.split()[:5] == ["QUEUE", "MODE", "AGEING", "READY", "SCHEDULED"]
     assert [row.split()[:4] for row in rows if row.startswith("mail")] == [["mail", "strict", "-", "1"]]
     assert windlass.here("queues", "set", "mail", "--mode", "random").code == 2
@@ -37,7 +37,7 @@ def test_queues(windlass: Command) -> None:
 
 
 def test_tenants(windlass: Command, db: Database) -> None:
-    created = windlass("tenants", "create", "acme", "--name", "Acme Ltd").ok().out.strip()
+    created = windlass.here("tenants", "create", "acme", "--name", "Acme Ltd").ok().out.strip()
     again = windlass.here("tenants", "create", "acme", "--name", "Acme Ltd", "--json").ok().json
     assert again == {"id": created, "slug": "acme"}
     assert windlass.here("tenants", "create", "acme", "--name", "Other").code == 4
@@ -48,15 +48,16 @@ def test_tenants(windlass: Command, db: Database) -> None:
     assert re.search("^tenant +acme$", shown, re.MULTILINE)
     mine = windlass.here("enqueue", "greet", "--delay", "1h").ok().out.strip()
     assert "tenant" not in windlass.here("jobs", "show", mine).ok().out
-    tenants = windlass("tenants", "--json").ok().json["items"]
+    tenants = windlass.here("tenants", "--json").ok().json["items"]
     assert [(tenant["slug"], tenant["ready"]) for tenant in tenants] == [("acme", 1), ("default", 0)]
-    assert "Acme Ltd" in windlass("tenants", "list").ok().out
+    assert "Acme Ltd" in windlass.here("tenants", "list").ok().out
 
 
 def test_a_role_bound_to_a_tenant_names_no_other(windlass: Command, db: Database, tmp_path: Path) -> None:
     acme = windlass.here("tenants", "create", "acme").ok().out.strip()
     assert (
-        windlass("tenants", "bind", "test_producer", "acme").ok().out == "test_producer acts for acme only\n"
+        windlass.here("tenants", "bind", "test_producer", "acme").ok().out
+        == "test_producer acts for acme only\n"
     )
     bound = Command(tmp_path, db.url("producer"))
     try:
@@ -65,7 +66,7 @@ def test_a_role_bound_to_a_tenant_names_no_other(windlass: Command, db: Database
         refused = bound.here("enqueue", "greet", "--json", "--tenant", "default")
         assert (refused.code, refused.error["code"]) == (5, "forbidden")
     finally:
-        freed = windlass("tenants", "unbind", "test_producer", "--json").ok().json
+        freed = windlass.here("tenants", "unbind", "test_producer", "--json").ok().json
     assert freed["role"] == "test_producer"
     assert bound.here("enqueue", "greet").code == 0
     assert windlass.here("tenants", "unbind", "test_producer").code == 3
@@ -75,16 +76,16 @@ def test_a_role_bound_to_a_tenant_names_no_other(windlass: Command, db: Database
 
 def test_gates(windlass: Command) -> None:
     gate = windlass("gates", "set", "--queue", "mail", "--until", "2h", "--reason", "relay is down").ok().out
-    (listed,) = windlass("gates", "--json").ok().json["items"]
+    (listed,) = windlass.here("gates", "--json").ok().json["items"]
     assert listed["id"] == gate.strip()
     assert (listed["queue"], listed["kind"], listed["reason"]) == ("mail", None, "relay is down")
     assert listed["expires_at"] > listed["created_at"]
-    assert "queue mail" in windlass("gates", "list").ok().out
+    assert "queue mail" in windlass.here("gates", "list").ok().out
     assert windlass.here("queues", "set", "mail", "--mode", "fair").code == 0
     queues = windlass.here("queues", "--json").ok().json["items"]
     assert [queue["gated"] for queue in queues if queue["name"] == "mail"] == [True]
 
-    assert windlass("gates", "clear", gate.strip()).ok().out == f"cleared {gate}"
+    assert windlass.here("gates", "clear", gate.strip()).ok().out == f"cleared {gate}"
     everything = windlass.here("gates", "set", "--everything", "--json").ok().json["id"]
     assert windlass.here("gates", "clear", "--everything", "--json").ok().json == {"id": everything}
     assert windlass.here("gates").err == "no gates\n"
@@ -110,12 +111,16 @@ def test_wrong_gates(windlass: Command, words: list[str], code: int) -> None:
 
 
 def test_nodes(windlass: Command, db: Database) -> None:
-    assert windlass("nodes").ok().err.startswith("no nodes")
+    assert windlass.here("nodes").ok().err.startswith("no nodes")
     heartbeat = "select windlass.heartbeat_node(%s, 'mill', 'box', 7, '1.0', array['a'], array['k'], 4)"
     db.fetch(heartbeat, "00000000-0000-7000-8000-00000000000a")
-    (node,) = windlass("nodes", "--json").ok().json["items"]
+    (node,) = windlass.here("nodes", "--json").ok().json["items"]
     assert (node["name"], node["active"], node["queues"], node["concurrency"]) == ("mill", True, ["a"], 4)
-    assert windlass("nodes").ok().out.splitlines()[1].split()[0::2][:2] == ["mill", "active"]
+    assert windlass.here("nodes").ok().out.splitlines()[1].split()[0::2][:2] == ["mill", "active"]
+    for address, shown in (("box:7", False), ("10.0.0.7:8080", True)):  # the first is what HOST says already
+        db.execute("update windlass_data.node set address = %s", address, role="superuser")
+        assert ("ADDRESS" in windlass.here("nodes").ok().out) is shown
+    assert "10.0.0.7:8080" in windlass.here("nodes").ok().out
     db.fetch("select windlass.stop_node(%s)", "00000000-0000-7000-8000-00000000000a")
     assert windlass.here("nodes", "--json").ok().json["items"] == []
     assert "stopped" in windlass.here("nodes", "--stopped").ok().out
@@ -123,14 +128,14 @@ def test_nodes(windlass: Command, db: Database) -> None:
 
 def test_a_role_without_the_right_is_refused(db: Database, tmp_path: Path) -> None:
     reader = Command(tmp_path, db.url("reader"))
-    answer = reader("enqueue", "greet")
+    answer = reader.here("enqueue", "greet")
     assert (answer.code, answer.out) == (5, "")
     assert answer.err.splitlines()[0].endswith("[forbidden]")
     assert reader.here("jobs", "list").code == 0
 
 
 def test_a_database_without_windlass(empty_db: Database, tmp_path: Path) -> None:
-    answer = Command(tmp_path, empty_db.url("owner"))("jobs", "list")
+    answer = Command(tmp_path, empty_db.url("owner")).here("jobs", "list")
     assert answer.code == 8
     assert "`windlass migrate` installs what is missing" in answer.err
 
@@ -177,7 +182,7 @@ def test_debug_in_the_environment_is_no_unknown_setting(windlass: Command) -> No
 
 def test_the_url_of_the_command_line_goes_first(db: Database, tmp_path: Path) -> None:
     command = Command(tmp_path, "postgresql://127.0.0.1:1/nowhere")
-    assert command("jobs", "list", "--database-url", db.url()).code == 0
+    assert command.here("jobs", "list", "--database-url", db.url()).code == 0
 
 
 def test_version(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """What a program sees first: the names of the package, and where a client finds its database."""
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -10,6 +11,7 @@ import pytest
 
 import windlass
 from tests.integration.shop import Shop
+from tests.pooler import environment_for
 from windlass import InvalidInput, Unavailable, Windlass
 from windlass.db.embedded import EmbeddedServer
 from windlass.db.embedded.bootstrap import OWNER
@@ -62,7 +64,8 @@ def test_a_url_or_settings() -> None:
 def test_a_forked_child_opens_connections_of_its_own(shop: Shop) -> None:
     # From 3.12 on Python itself warns of forking where threads run, as a pool's do.
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORK, shop.db.url()]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    environment = {**os.environ, **environment_for(shop.db.url())}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "['child', 'parent', 'parent']", done.stderr
 
 

@@ -66,6 +66,7 @@ async def test_a_refused_one_fails_alone(shop: Shop) -> None:
     await shop.app.close()
 
 
+@pytest.mark.direct(reason="three transactions are open at once")
 async def test_jobs_with_a_key_or_an_id_of_their_own_go_alone(shop: Shop) -> None:
     """They may have to wait for somebody's open transaction; nobody else shall wait with them."""
     shop.app.sync.enqueue_job("a", 0)
@@ -86,6 +87,7 @@ async def test_jobs_with_a_key_or_an_id_of_their_own_go_alone(shop: Shop) -> Non
     await shop.app.close()
 
 
+@pytest.mark.direct(reason="three transactions are open at once")
 async def test_one_lane_does_not_hold_up_another(shop: Shop) -> None:
     shop.app.sync.set_limit(kind="new", depth=100)
     with psycopg.connect(shop.db.url()) as conn:

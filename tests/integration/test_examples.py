@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.pooler import environment_for
 from tests.support import Database
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -23,7 +24,7 @@ def test_every_example_is_here() -> None:
 
 @pytest.mark.parametrize("name", SAYS)
 def test_example(db: Database, name: str) -> None:
-    environment = {**os.environ, "WINDLASS_DATABASE_URL": db.url()}
+    environment = {**os.environ, "WINDLASS_DATABASE_URL": db.url(), **environment_for(db.url())}
     command = [sys.executable, "-X", "dev", "-W", "error", str(EXAMPLES / name)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.stdout.splitlines() == SAYS[name], done.stderr

@@ -251,6 +251,7 @@ async def test_another_database_nests_and_gives_everything_back(mill: Mill, db: 
     assert (mill.app.settings, mill.app.client, mill.app.sync) == (outer, client, sync)
 
 
+@pytest.mark.direct(reason="about an address that leads to no pooler")
 def test_another_database_leaves_out_settings_that_lead_elsewhere(db: Database) -> None:
     elsewhere = "postgresql://nobody@nowhere.invalid/none"
     settings = Settings(database_url=elsewhere, listen_url=elsewhere, pooler="transaction", tenant="acme")

@@ -128,6 +128,7 @@ def test_what_is_no_connection_is_refused(shop: Shop, url: str, thing: str) -> N
             shop.ship.options(connection=given).enqueue_sync(Parcel(to="a"))
 
 
+@pytest.mark.direct(reason="ends a session by its process number")
 def test_a_lost_connection_is_not_tried_again(shop: Shop, url: str) -> None:
     with psycopg.connect(url) as conn:
         shop.db.execute("select pg_terminate_backend(%s)", conn.info.backend_pid, role="superuser")

@@ -122,6 +122,7 @@ def test_text_that_cannot_be_stored_is_refused_and_never_cut_short(db: Database,
         assert database.run(Call("select $1::text", ("b",), list, hot=True)) == [("b",)]
 
 
+@pytest.mark.direct(reason="nothing is prepared behind a pooler")
 def test_a_pool_does_not_keep_a_connection_whose_prepared_statement_no_longer_fits(db: Database) -> None:
     superuser = db.connection("superuser")
     superuser.execute("create function public.f(int) returns int language sql as 'select $1'")

@@ -60,6 +60,7 @@ async def test_jobs_that_wait_in_the_buffer_are_renewed_too(crew: Crew) -> None:
     assert [crew.outcomes(job_id) for job_id in ids] == [["succeeded"]] * 4
 
 
+@pytest.mark.direct(reason="the pooler waits as long as this lease after a refused login")
 async def test_without_the_database_attempts_stop_before_their_lease_is_anothers(crew: Crew) -> None:
     reasons: list[Any] = []
 
@@ -84,6 +85,7 @@ async def test_without_the_database_attempts_stop_before_their_lease_is_anothers
     assert crew.outcomes(job_id) == ["crashed", "succeeded"]
 
 
+@pytest.mark.direct(reason="stops a session by its name")
 async def test_a_renewal_that_hangs_is_broken_off_in_time(crew: Crew) -> None:
     """The session neither answers nor hangs up: another one renews before the lease runs out."""
     go = asyncio.Event()

@@ -76,6 +76,7 @@ async def test_a_killed_listener_listens_again_and_looks_for_itself(crew: Crew) 
         await until(lambda: worker.counts.succeeded == 2, "notices arrive again")
 
 
+@pytest.mark.direct(reason="listens")
 async def test_a_listener_whose_session_is_silent_notices_it(db: Database) -> None:
     """The connection stays open and says nothing more: only asking shows that it is dead."""
     woken: list[str | None] = []

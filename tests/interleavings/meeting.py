@@ -20,6 +20,10 @@ _AUDIT = ("seal", "unsealed")
 
 # One line per fact.  A request behind a job that has ended is left out: a success never waits for a cancel.
 _FACTS = """
+with described as materialized (
+  select v.*
+  from windlass._describe_jobs(%(tenant)s, array(select j.id from windlass_data.job as j)) as v
+)
 select format('%%s is %%s with %%s of %%s attempts counted, version %%s, priority %%s, %%s', v.id, v.state,
               v.counted, v.max_attempts, v.version, v.priority,
               case when exists (select from windlass_data.ready as r where r.job_id = v.id) then 'in line'
@@ -27,14 +31,13 @@ select format('%%s is %%s with %%s of %%s attempts counted, version %%s, priorit
                                 and s.run_at <= windlass_data.clock()) then 'due'
                    when exists (select from windlass_data.scheduled as s where s.job_id = v.id) then 'later'
                    else 'in no line' end) as fact
-from unnest(array(select j.id from windlass_data.job as j)) as i(id)
-cross join lateral windlass._describe_jobs(%(tenant)s, array[i.id]) as v
+from described as v
 union all
 select format('%%s attempt %%s %%s counted %%s ends %%s', a.job_id, a.version, a.outcome, a.counted, a.ends)
 from windlass_data.attempt as a
 union all
 select format('%%s is asked to stop', c.job_id) from windlass_data.cancel_request as c
-cross join lateral windlass._describe_jobs(%(tenant)s, array[c.job_id]) as v
+join described as v on v.id = c.job_id
 where v.state = 'running'
 union all
 select format('%%s runs under a lease that is %%s', m.job_id,

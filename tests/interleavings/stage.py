@@ -63,6 +63,10 @@ class Outcome:
     facts: frozenset[str]
 
 
+# What comes of one verb after another, by situation, verbs and order: found out once, compared with often.
+Known = dict[tuple[str, str, str, str], Outcome]
+
+
 class Stage:
     """Plays verbs on one database, one after the other or against each other."""
 
@@ -72,6 +76,7 @@ class Stage:
         meeting: Arranged | None = None,
         verbs: Mapping[str, Verb] = VERBS,
         stops: Mapping[str, str] = STOPS,
+        known: Known | None = None,
     ) -> None:
         self.db = db
         self.meeting = Meeting(db, Session(db.connection())) if meeting is None else meeting
@@ -80,7 +85,7 @@ class Stage:
         self._first = Session(db.connect(autocommit=False))
         self._second = Session(db.connect(autocommit=False))
         self._stopper = db.connect("superuser", autocommit=False)
-        self._known: dict[tuple[str, str, str, str], Outcome] = {}
+        self._known: Known = {} if known is None else known
 
     def serial(self, situation: str, first: str, second: str, order: str = "12") -> Outcome:
         """One after the other, each with its own commit: "12", "21", or "121" where one speaks twice."""

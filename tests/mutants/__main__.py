@@ -2,12 +2,11 @@
 
 The source is copied to a temporary directory first.  There the chosen tests must be green as it is, and at
 least one of them red without the guard; a mutant that makes no test fail is a hole in the tests.
+`./run mutants --generated` makes its changes by rule instead; see generated.py.
 """
 
 import argparse
-import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,36 +14,10 @@ import time
 from pathlib import Path
 
 from tests.mutants.catalog import MUTANTS
-from tests.mutants.mutant import ROOT, Mutant, chosen
+from tests.mutants.mutant import Mutant, chosen
+from tests.mutants.source import check_copy, copy_source, environment_of, run_tests
 
 _FAILED = re.compile(r"^(?:FAILED|SUBFAILED\S*(?: \[.*?\])?(?: \(.*?\))?) (tests/\S+)", re.MULTILINE)
-_IGNORED = shutil.ignore_patterns("__pycache__", "*.pyc", ".*_cache")
-
-
-def copy_source(directory: Path) -> None:
-    for folder in ("src", "tests", "docs"):
-        shutil.copytree(ROOT / folder, directory / folder, ignore=_IGNORED)
-    shutil.copy(ROOT / "pyproject.toml", directory)
-
-
-def run_tests(directory: Path, tests: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
-    """The tests of the copy, with the package of the copy."""
-    command = [sys.executable, "-m", "pytest", "-n", "0", "-x", "-q", "-p", "no:cacheprovider", *tests]
-    environment = {**os.environ, "PYTHONPATH": str(directory / "src")}
-    return subprocess.run(
-        command, cwd=directory, env=environment, capture_output=True, text=True, check=False
-    )
-
-
-def check_copy(directory: Path) -> None:
-    """That the copy is what is tested, and not the package that is installed."""
-    environment = {**os.environ, "PYTHONPATH": str(directory / "src")}
-    command = [sys.executable, "-c", "import windlass; print(windlass.__file__)"]
-    found = subprocess.run(
-        command, cwd=directory, env=environment, capture_output=True, text=True, check=True
-    ).stdout
-    if not found.startswith(str(directory)):
-        raise SystemExit(f"mutants: the copy is not what would be tested, but {found.strip()}")
 
 
 def find_red(directory: Path, mutant: Mutant) -> str | None:
@@ -69,9 +42,24 @@ def show(*cells: str) -> None:
     sys.stdout.flush()
 
 
+def run_generated(arguments: list[str]) -> int:
+    """All of it happens in the copy, and in a process that has loaded nothing else."""
+    with tempfile.TemporaryDirectory(prefix="windlass-mutants-") as name:
+        directory = Path(name).resolve()
+        copy_source(directory)
+        check_copy(directory)
+        command = [sys.executable, "-m", "tests.mutants.generated", *arguments]
+        return subprocess.run(command, cwd=directory, env=environment_of(directory), check=False).returncode
+
+
 def main(arguments: list[str]) -> int:
+    if "--generated" in arguments:
+        return run_generated([argument for argument in arguments if argument != "--generated"])
     parser = argparse.ArgumentParser(prog="./run mutants", description="Take out one guard at a time.")
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these")
+    parser.add_argument(
+        "--generated", action="store_true", help="change something by rule; --generated --help says more"
+    )
     parser.add_argument("--list", action="store_true", help="name them all and test nothing")
     parser.add_argument(
         "--no-control", action="store_true", help="do not run the tests on the whole source first"

@@ -59,8 +59,8 @@ _TOKENS = (
         "version",
         "the version rises with each claim",
         f"{LEASE}/_take_lane.sql",
-        "r.version + 1 as version",
-        "r.version as version",
+        "array_agg(r.version + 1)",
+        "array_agg(r.version)",
         ("tests/sql/test_claim_jobs.py::test_the_version_rises_with_each_claim",),
     ),
     Mutant(
@@ -77,7 +77,7 @@ _TOKENS = (
         f"{LEASE}/retire_lanes.sql",
         "pg_try_advisory_xact_lock(20053, b.bucket) as free",
         "true as free",
-        ("tests/sql/test_busy_lanes.py",),
+        ("tests/sql/test_retire_lanes.py",),
     ),
     Mutant(
         "number-before-place",

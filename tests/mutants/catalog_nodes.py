@@ -14,7 +14,7 @@ _LEAVING = (
         f"{CLUSTER_SQL}/_make_parts.sql",
         "and n.draining_at is null",
         "",
-        (f"{RECOVERY}::test_a_draining_node_claims_nothing_and_hands_over",),
+        ("tests/sql/test_drain_node.py::test_a_draining_node_claims_nothing_and_hands_over",),
     ),
     Mutant(
         "drained-leader",
@@ -22,7 +22,7 @@ _LEAVING = (
         f"{CLUSTER_SQL}/tend_cluster.sql",
         "p_stand and v_node.draining_at is null and",
         "p_stand and",
-        (f"{RECOVERY}::test_a_draining_node_claims_nothing_and_hands_over",),
+        ("tests/sql/test_drain_node.py::test_a_draining_node_claims_nothing_and_hands_over",),
     ),
     Mutant(
         "dead-job-parts",

@@ -26,6 +26,7 @@ def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.direct(reason="three transactions wait at once")
 def test_all_succeed_and_one_does_the_work(empty_db: Database, tmp_path: Path) -> None:
     sample = write_sample(tmp_path, {**MIGRATIONS, "0003_index": APART})
     waiting = """select count(*) from pg_locks

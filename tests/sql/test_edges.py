@@ -160,13 +160,9 @@ def test_where_nothing_was_said_of_anything_a_bound_worker_gets_its_own_tenants_
     theirs, mine = other.enqueue(), [jobs.enqueue(), jobs.enqueue("report")]
     bind = "insert into windlass_data.role_tenant values ('windlass_app', %s)"
     db.execute(bind, DEFAULT_TENANT, role="superuser")
-    db.execute(
-        "insert into windlass_data.node (id, name, login) values (%s, 'n', 'windlass_app')",
-        NODE,
-        role="superuser",
-    )
+    jobs.call("select windlass.heartbeat_node(%s, 'mine')", NODE)
     assert sorted(row.job_id for row in jobs.claim(10)) == sorted(mine)
     assert jobs.claim(10) == []
-    assert db.fetch("select from windlass_data.waiting", role="superuser") == []
+    assert db.fetch("select queue from windlass_data.waiting", role="superuser") == []
     db.execute("delete from windlass_data.role_tenant", role="superuser")
     assert jobs.claim_one().job_id == theirs

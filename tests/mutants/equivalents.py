@@ -1,0 +1,17 @@
+"""Generated changes after which nothing that is promised is different, each with the reason.
+
+Named as `./run mutants --generated --list` names them; a test holds that each of them still exists.
+"""
+
+__all__ = ["EQUIVALENT"]
+
+EQUIVALENT: dict[str, str] = {
+    "sql/code/job/_describe_jobs.sql | coalesce | coalesce(r.version, s.version) as q_version, "
+    "coalesce(r.counted, s.counted) as q_counted,": (
+        "a job stands in one place only, so at most one of the two is there"
+    ),
+    "sql/code/lease/_end_attempts.sql | conjunct | perform windlass._note_work(array(select l.lane_id from "
+    "windlass_data.lease as l where l.id = any (p_tokens)));": (
+        "lists lanes as busy in which nothing is in line: claims find them empty, and they go off it again"
+    ),
+}
