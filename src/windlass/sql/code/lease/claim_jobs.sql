@@ -1,4 +1,4 @@
--- Claim up to p_limit jobs for a node, for p_lease_seconds.  Each row carries the token (one per lane and claim)
+-- Claim up to p_limit jobs for a node, for p_lease_seconds.  Each row carries the token (one for each turn of a lane)
 -- that must accompany every later word about the job, and the version, which rises with each claim of it.
 -- A worker that claims again and again may tell what it knows (see survey_lanes): p_marks are the places in line of
 -- p_lanes up to which there is nothing for it, and flows take their turns in the order of p_lanes.  With p_only it looks
