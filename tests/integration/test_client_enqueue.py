@@ -122,8 +122,9 @@ def test_a_duplicate_is_the_job_that_is_there(shop: Shop) -> None:
     assert (first.created, second.created) == (True, False)
     assert first == second
     assert len({first, second}) == 1
-    with pytest.raises(IdempotencyConflict, match=f"'k' is taken by job {first.id}"):
+    with pytest.raises(IdempotencyConflict, match=f"'k' is taken by job {first.id}") as taken:
         once.enqueue_sync(2)
+    assert taken.value.details["job_id"] == str(first.id)
     assert len(shop.app.sync.list_jobs()) == 1
     assert shop.ship.options(key="k").enqueue_sync(Parcel(to="x")).created, "keys are per kind"
 

@@ -49,7 +49,7 @@ begin
     else
       raise exception '% is taken by job % with another content',
         case when v_held.by_key then 'the idempotency key ' || quote_literal(p_job.key) else 'the id' end, v_held.job_id
-        using errcode = 'WL002';
+        using errcode = 'WL002', detail = jsonb_build_object('job_id', v_held.job_id)::text;
     end if;
     if created then
       perform windlass._insert_jobs(
@@ -61,7 +61,8 @@ begin
         return query select p_id, true;
         return;
       elsif p_job.key is not null then
-        raise exception 'the id is taken by job % with another content', p_id using errcode = 'WL002';
+        raise exception 'the id is taken by job % with another content', p_id
+          using errcode = 'WL002', detail = jsonb_build_object('job_id', p_id)::text;
       end if;
     end if;
   end loop;
