@@ -19,7 +19,8 @@ class Call(Generic[T]):
     """`text` numbers its values `$1`, `$2`, … in order, each used once.
 
     `hot` is for what a process says again and again: our own connections prepare it at once (see `hot`).
-    With `raw` they then hand ids, JSON and times to `read` as they came (see `wire`).
+    With `raw` they then hand ids, JSON and times to `read` as they came (see `wire`).  `written` are its
+    values as they are sent, where somebody had time to write them before (see `hot.ready`).
     """
 
     text: str
@@ -27,3 +28,4 @@ class Call(Generic[T]):
     read: Callable[[Sequence[Row]], T]
     hot: bool = False
     raw: bool = False
+    written: tuple[Any, Any] | None = None

@@ -6,8 +6,9 @@ libpq.  Their values are of a few types, written here; what comes back is read a
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from psycopg import AsyncConnection, Connection, OperationalError
@@ -23,7 +24,9 @@ from windlass.db.call import Call, Row
 from windlass.db.wire import Ids, OurTypes, RawTypes, Texts
 from windlass.errors import InvalidInput
 
-__all__ = ["AsyncOurConnection", "OurConnection", "is_new", "prepare", "run_hot", "written"]
+__all__ = ["AsyncOurConnection", "OurConnection", "is_new", "prepare", "ready", "run_hot", "written"]
+
+T = TypeVar("T")
 
 _READ_RAW, _READ = RawTypes(), OurTypes()
 
@@ -57,10 +60,15 @@ def prepare(connection: AsyncOurConnection | OurConnection, call: Call[Any]) -> 
     connection.prepared[call.text] = name
 
 
+def ready(call: Call[T]) -> Call[T]:
+    """The same call, with nothing left to do before it is sent: for one that will be in a hurry."""
+    return replace(call, written=written(call.values))
+
+
 def run_hot(connection: AsyncOurConnection | OurConnection, call: Call[Any]) -> PQGen[Sequence[Row]]:
     """Carry out a call: for the `wait` of the connection, whose `lock` the caller holds."""
     server = connection.pgconn
-    values, formats = written(call.values)
+    values, formats = call.written or written(call.values)
     name = connection.prepared.get(call.text)
     if name is None:
         server.send_query_params(call.text.encode(), values, None, formats, Format.BINARY)

@@ -4,10 +4,13 @@ import asyncio
 import math
 import random
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 from uuid import UUID
 
+from windlass.db.call import Call
+from windlass.db.hot import ready
 from windlass.db.link import AsyncLink
-from windlass.db.rpc import claim_jobs, survey_lanes
+from windlass.db.rpc import Claimed, claim_jobs, survey_lanes
 from windlass.db.rpc_node import undurable
 from windlass.errors import WindlassError
 from windlass.model import ClaimedJob
@@ -61,6 +64,17 @@ class Pace:
         return min(MAX_AHEAD, int(self.rate() * HORIZON_SECONDS))
 
 
+class _Word(NamedTuple):
+    """A claim as it is sent."""
+
+    plan: Plan
+    call: Call[Claimed]
+    whole: bool
+    """Whether it looks at everything, whatever is known."""
+    basis: tuple[Turns, bool]
+    """What it was made from: the turns as they were known, and whether there are notices."""
+
+
 class Claims:
     """Asks for jobs while `demand` says how many, and hands them to `admit`.
 
@@ -112,6 +126,7 @@ class Claims:
         self._look_at_all = False
         self._asked_for_notices = False
         self._again: float | None = None
+        self._word: _Word | None = None
         self._survey_at = self._describe_at = self._all_at = 0.0
         self.resting = False
         """Whether it waits for a notice or for the next poll."""
@@ -162,8 +177,8 @@ class Claims:
         if (self._full or self._turns.in_doubt) and elapsed_clock() >= self._survey_at:
             await self._survey()
         self._doubt_old_knowledge()
-        plan = self._turns.plan(want, all_lanes=self._look_at_all)
-        got = await self._claim(plan)
+        word = self._word_for(want)
+        plan, got = word.plan, await self._claim(word)
         if got != 0:
             await self._note_found(got, plan)
         if got is not None and self._rate_holds(got, plan):
@@ -199,23 +214,33 @@ class Claims:
         if now >= self._trusted_until:
             self._turns, self._trusted_until = Turns(), now + self._trusted_seconds
 
-    async def _claim(self, plan: Plan) -> int | None:
-        self.asked += 1
-        number, since = self.asked, elapsed_clock()
-        known = plan.known
-        if since >= self._all_at:
-            known, self._all_at = known._replace(since=None), since + _ALL_SECONDS
+    def _word_for(self, want: int) -> "_Word":
+        """The claim that was put into words while there was nothing to do, if it still fits, or another."""
+        word, self._word = self._word, None
+        if word and want <= 2 * word.plan.want <= 2 * want and word.basis == (self._turns, self._listening()):
+            return word
+        return self._put(self._turns.plan(want, all_lanes=self._look_at_all))
+
+    def _put(self, plan: Plan) -> "_Word":
+        whole, listening = elapsed_clock() >= self._all_at, self._listening()
         call = claim_jobs(
             self._node_id,
             self._queues,
             self._kinds,
             plan.want,
             self._lease_seconds,
-            wait=self._listening() and not known.only,
-            known=known,
+            wait=listening and not plan.known.only,
+            known=plan.known._replace(since=None) if whole else plan.known,
         )
+        return _Word(plan, call if self._durable else undurable(call), whole, (self._turns, listening))
+
+    async def _claim(self, word: "_Word") -> int | None:
+        self.asked += 1
+        plan, number, since = word.plan, self.asked, elapsed_clock()
+        if word.whole:
+            self._all_at = since + _ALL_SECONDS
         try:
-            jobs = await self._link.run(call if self._durable else undurable(call))
+            jobs = await self._link.run(word.call)
         except WindlassError as error:
             self._turns = Turns()  # after a crash of the server claims may be undone
             await self._woken.wait(self._outage.failed(error))
@@ -226,7 +251,7 @@ class Claims:
         if jobs:
             self._lull = _FIRST_LULL_SECONDS
             self._admit(jobs, since)
-        elif not known.only:
+        elif not plan.known.only:
             async with self._answered:
                 self.answered_empty = number
                 self._answered.notify_all()
@@ -260,5 +285,8 @@ class Claims:
         seconds = longest * random.uniform(0.8, 1.0)
         if self._again is not None:  # not before a rate lets the next job start, and not long after that
             seconds = min(seconds, max(self._again, _SHORTEST_SECONDS))
+        if (want := self._demand()) > 0:  # what a lone job would wait for is done before it comes
+            word = self._put(self._turns.plan(want, all_lanes=True))
+            self._word = word._replace(call=ready(word.call))
         await self._woken.wait(seconds)
         self.resting = False
