@@ -180,20 +180,18 @@ class Claims:
         word = self._word_for(want)
         plan, got = word.plan, await self._claim(word)
         if got != 0:
-            await self._note_found(got, plan)
+            self._note_found(got, plan)
         if got is not None and self._rate_holds(got, plan):
             self._dry = True  # a free slot is no reason to ask sooner
             await self._woken.wait(max(self._again or 0.0, _SHORTEST_SECONDS))
         elif got == 0:
             await self._go_on_without(plan)
 
-    async def _note_found(self, got: int | None, plan: Plan) -> None:
+    def _note_found(self, got: int | None, plan: Plan) -> None:
         self._look_at_all = self._dry = False
         few = got is not None and got < min(plan.want, _FEW) and not plan.known.only
         self._asked_for_notices = few and self._listening()
         self._full = got is not None and (got >= plan.want or plan.known.only)
-        if got is not None and got < _FEW:
-            await asyncio.sleep(0)  # a lone job begins before the next claim is written
 
     async def _go_on_without(self, plan: Plan) -> None:
         """Nothing was found: look elsewhere, ask for notices and look once more, or rest."""
@@ -245,13 +243,15 @@ class Claims:
             self._turns = Turns()  # after a crash of the server claims may be undone
             await self._woken.wait(self._outage.failed(error))
             return None
-        self._outage.over()
-        self._turns.taken(plan, jobs)
-        self._again = jobs.again_seconds
         if jobs:
             self._lull = _FIRST_LULL_SECONDS
             self._admit(jobs, since)
-        elif not plan.known.only:
+            if len(jobs) < _FEW:
+                await asyncio.sleep(0)  # a lone job begins before anything else is seen to
+        self._outage.over()
+        self._turns.taken(plan, jobs)
+        self._again = jobs.again_seconds
+        if not (jobs or plan.known.only):
             async with self._answered:
                 self.answered_empty = number
                 self._answered.notify_all()
