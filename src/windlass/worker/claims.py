@@ -266,6 +266,7 @@ class Claims:
             self._node_id, self._queues, self._kinds, known, since=self._turns.since, describe=describe
         )
         try:
+            self._word = None  # what was worded before knows less
             survey = await self._link.run(call)
         except WindlassError as error:
             self._turns = Turns()
