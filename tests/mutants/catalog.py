@@ -72,6 +72,22 @@ _TOKENS = (
         ("tests/sql/test_claim_sharing.py::test_the_version_rises_with_each_claim_from_several_lanes",),
     ),
     Mutant(
+        "version-of-named-lanes",
+        "the version rises with each claim from lanes that it names",
+        f"{LEASE}/_take_lanes.sql",
+        "array_agg(r.version + 1)",
+        "array_agg(r.version)",
+        ("tests/sql/test_claim_by_name.py::test_the_version_rises_with_each_claim",),
+    ),
+    Mutant(
+        "start-after-sight",
+        "no job starts before it was there",
+        f"{LEASE}/_take_lane.sql",
+        "v_now := windlass_data.clock();  -- after they were seen: nothing starts before it was there",
+        "v_now := transaction_timestamp();",
+        ("tests/sql/test_claim_times.py",),
+    ),
+    Mutant(
         "retirement-lock",
         "no lane leaves the list while somebody puts a job into it",
         f"{LEASE}/retire_lanes.sql",
@@ -181,6 +197,14 @@ _LIFE = (
         "for update skip locked",
         "for update",
         ("tests/sql/test_races.py::test_claim_and_claim_from_several_lanes",),
+    ),
+    Mutant(
+        "named-claims-pass-over",
+        "two claims from lanes that they name never wait for each other",
+        f"{LEASE}/_take_lanes.sql",
+        "for update skip locked",
+        "for update",
+        ("tests/sql/test_claim_by_name.py::test_claim_and_claim",),
     ),
     Mutant(
         "gate",

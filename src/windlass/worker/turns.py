@@ -138,17 +138,18 @@ class Turns:
                 self._mark(lane, job.seq)
                 self.in_doubt = True
             got[lane.id] = got.get(lane.id, 0) + 1
-        if len(jobs) < plan.want:  # there was no more in these
+        if len(jobs) < plan.want and not plan.flows:  # there was no more in these
             for lane_id in {*plan.known.lanes, *got}:
                 self._lanes[lane_id].wet = False
         if len(self._lanes) > MAX_KNOWN and not self._flows:
             self._lanes = dict(self._marked)  # of the others nothing is known that is worth keeping
+        looked_at = set(plan.known.lanes)
         for flow in plan.flows:
             brought = sum(got.get(lane.id, 0) for lane in flow.lanes)
-            flow.credit = max(0, flow.credit - brought)
-            if not brought:
+            if brought < min(flow.credit, plan.want):  # there was no more in it
                 for lane in flow.lanes:
-                    lane.wet = False
+                    lane.wet = lane.wet and lane.id not in looked_at
+            flow.credit = max(0, flow.credit - brought)
         if len(plan.flows) == 1 and plan.flows[0].credit and len(jobs) == plan.want:
             self._line.rotate(1)  # its turn is not over: it was put last, and is first again
         else:

@@ -5,7 +5,7 @@ create function windlass._take_open(
   p_node uuid, p_queues text[], p_kinds text[], p_limit integer, p_now timestamptz, p_lease interval, p_lanes integer[],
   p_marks bigint[], p_only boolean, p_limited boolean, p_wait boolean,
   out tokens uuid[], out tenants uuid[], out lanes integer[], out jobs uuid[], out versions integer[],
-  out counted integer[], out seqs bigint[], out open integer[])
+  out counted integer[], out ends timestamptz[], out open integer[])
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
@@ -25,7 +25,7 @@ begin
   open := v_open.lanes;
   v_limited := p_limited and exists (select from windlass._limits_of(open));
   if open is not null then
-    select t.* into tokens, tenants, lanes, jobs, versions, counted, seqs
+    select t.* into tokens, tenants, lanes, jobs, versions, counted, ends
     from windlass._take_ready(p_node, v_open.lanes, v_open.priorities, v_open.flows, v_open.weights, v_open.one_line,
                               v_open.marks, v_open.firsts, p_limit, p_now, p_lease, v_limited, p_wait) as t;
   end if;

@@ -6,7 +6,7 @@ create function windlass._take_ready(
   p_node uuid, p_lanes integer[], p_priorities integer[], p_flows text[], p_weights integer[], p_one_line boolean[],
   p_marks bigint[], p_firsts bigint[], p_limit integer, p_now timestamptz, p_lease interval, p_limited boolean, p_wait boolean,
   out tokens uuid[], out tenants uuid[], out lanes integer[], out jobs uuid[], out versions integer[],
-  out counted integer[], out seqs bigint[])
+  out counted integer[], out ends timestamptz[])
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
@@ -33,7 +33,7 @@ begin
     select t.* into v_took
     from windlass._take_turn(
       p_node, v_turn.lanes, v_turn.priorities, v_turn.places, v_turn.ranks, v_turn.weights, v_turn.marks, v_turn.shares,
-      v_part.offers, v_left, p_now, p_lease) as t;
+      v_part.offers, v_left, p_lease) as t;
     v_got := coalesce(cardinality(v_took.jobs), 0);
     if v_got > 0 then
       tokens := tokens || v_took.tokens;
@@ -42,7 +42,7 @@ begin
       jobs := jobs || v_took.jobs;
       versions := versions || v_took.versions;
       counted := counted || v_took.counted;
-      seqs := seqs || v_took.seqs;
+      ends := ends || v_took.ends;
       v_left := v_left - v_got;
       if p_limited then
         perform windlass._use_limits(v_took.lanes, p_now);

@@ -21,13 +21,14 @@ language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set enable_memoize = off
 as $$
 declare
   v_now timestamptz := windlass_data.clock();
   v_lease interval;
-  v_bound boolean; v_limited boolean; v_due boolean; v_waits integer; v_said boolean; v_busy integer[];
+  v_bound boolean; v_limited boolean; v_due boolean; v_waits integer; v_said boolean; v_busy integer[]; v_plain boolean;
   v_tokens uuid[]; v_tenants uuid[]; v_lanes integer[]; v_jobs uuid[]; v_versions integer[]; v_counted integer[];
-  v_seqs bigint[]; v_open integer[];
+  v_ends timestamptz[]; v_open integer[];
   v_count integer;
   v_first uuid;
   v_last uuid;
@@ -46,14 +47,21 @@ begin
     perform windlass._promote_jobs(greatest(p_limit, 100), p_since);
   end if;
   for v_round in 1..2 loop
-    if v_busy[1] = v_busy[cardinality(v_busy)] and cardinality(v_busy) < 3
-       and not (v_said or v_limited or v_bound or v_due or p_only) then
-      -- One line, perhaps listed twice, and nothing was said of anything: nobody takes turns.
-      select t.*, v_busy into v_tokens, v_tenants, v_lanes, v_jobs, v_versions, v_counted, v_seqs, v_open
+    v_plain := not (v_said or v_limited or v_bound);  -- nothing was said of anything
+    if v_plain and p_only then
+      select t.* into v_tokens, v_jobs
+      from windlass._take_lanes(p_node, p_queues, p_kinds, p_lanes, p_marks, p_limit, v_lease) as t;
+      v_plain := v_jobs is not null;
+    elsif v_plain and not v_due and v_busy[1] = v_busy[cardinality(v_busy)] and cardinality(v_busy) < 3 then
+      -- One line, perhaps listed twice: nobody takes turns.
+      select t.* into v_tokens, v_jobs
       from windlass._take_lane(
-        p_node, v_busy[1], coalesce(p_marks[array_position(p_lanes, v_busy[1])], 0), p_limit, v_now, v_lease) as t;
+        p_node, v_busy[1], coalesce(p_marks[array_position(p_lanes, v_busy[1])], 0), p_limit, v_lease) as t;
     else
-      select t.* into v_tokens, v_tenants, v_lanes, v_jobs, v_versions, v_counted, v_seqs, v_open
+      v_plain := false;
+    end if;
+    if not v_plain then
+      select t.* into v_tokens, v_tenants, v_lanes, v_jobs, v_versions, v_counted, v_ends, v_open
       from windlass._take_open(
         p_node, p_queues, p_kinds, p_limit, v_now, v_lease, p_lanes, p_marks, p_only, v_limited, v_round = 1) as t;
     end if;
@@ -65,21 +73,12 @@ begin
   end loop;
   select r.first, r.last into v_first, v_last from windlass._id_range(v_jobs) as r;
   -- A statement of its own: the one that takes does not see jobs that were committed after it began.
-  return query
-  select j.id, j.tenant_id, l.queue, l.kind, l.priority::integer, j.payload, t.token, t.version, t.counted,
-         j.max_attempts::integer, v_now + v_lease, j.timeout_ms,
-         coalesce(j.trace_id, replace(j.id::text, '-', '')), j.correlation_id, j.created_at, t.lane_id, t.seq
-  from unnest(v_tokens, v_tenants, v_lanes, v_jobs, v_versions, v_counted,
-              v_seqs) with ordinality as t(token, tenant_id, lane_id, job_id, version, counted, seq, turn)
-  cross join lateral (
-    select j.* from windlass_data.job as j
-    where j.tenant_id = t.tenant_id and j.id = t.job_id and j.id between v_first and v_last
-    offset 0
-  ) as j  -- `offset 0` keeps these look-ups per job, never a scan of all jobs or lanes
-  cross join lateral (
-    select l.queue, l.kind, l.priority from windlass_data.lane as l where l.id = t.lane_id offset 0
-  ) as l
-  order by t.turn;
+  if v_plain then
+    return query select * from windlass._read_leases(v_tokens, v_first, v_last);
+  else
+    return query
+    select * from windlass._read_turns(v_tokens, v_tenants, v_lanes, v_jobs, v_versions, v_counted, v_ends, v_first, v_last);
+  end if;
   expires_at := case when p_hint and v_limited and v_count < p_limit then windlass._next_room(v_open, v_now) end;
   if expires_at is not null then
     seq := extract(epoch from expires_at - v_now) * 1000000;

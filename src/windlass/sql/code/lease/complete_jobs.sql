@@ -64,9 +64,10 @@ begin
         delete from windlass_data.cancel_request as r using ended as e
         where r.tenant_id = e.tenant_id and r.job_id = e.job_id
       )
-      select array_agg(s.place) into v_refused
-      from said as s
-      where not exists (select from ended as e where e.token = s.token and e.job_id = s.job_id);
+      select case when count(*) < cardinality(p_jobs) then array(
+        select s.place from said as s
+        where not exists (select from ended as e where e.token = s.token and e.job_id = s.job_id)) end
+      into v_refused from ended;
       exit;
     exception when unique_violation then
       if v_try = 3 then  -- a snapshot that is older than the word which came first
@@ -75,7 +76,6 @@ begin
       v_open := windlass._open_words(p_tokens, p_jobs);
     end;
   end loop;
-
   if v_lanes is not null then
     perform windlass._tell_room(v_lanes, cardinality(p_jobs));
   end if;

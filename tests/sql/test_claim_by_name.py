@@ -1,0 +1,94 @@
+"""Claims that name their lanes and look at no others: tenants take turns there, each for several jobs."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from tests.sql.steps import Session
+from tests.sql.two import ENDINGS, Ending, Two
+from tests.sql.whole import assert_whole
+from tests.support import Database
+
+pytestmark = pytest.mark.every_version
+
+TEXT = "select * from windlass.claim_jobs(%s, array['default'], null, %s, 30, false, %s, %s, true)"
+
+
+def lanes(db: Database) -> list[int]:
+    return [row.id for row in db.fetch("select id from windlass_data.lane order by id", role="superuser")]
+
+
+def claim(session: Session, named: list[int], limit: int, marks: list[int | None] | None = None) -> list[Any]:
+    return session.call(TEXT, session.node, limit, named, marks or [0] * len(named))
+
+
+def test_each_lane_gives_an_equal_part_one_after_the_other(
+    db: Database, jobs: Session, other: Session
+) -> None:
+    for session in (jobs, other):
+        session.enqueue_many([{"kind": "mail", "payload": n} for n in range(5)])
+    named = lanes(db)[::-1]
+    rows = claim(jobs, named, 6)
+    assert [(row.lane_id, row.payload) for row in rows] == [(lane, n) for lane in named for n in range(3)]
+    assert len({(row.lane_id, row.token) for row in rows}) == 2, "a lease for each lane"
+    assert {row.version for row in rows} == {1}
+    assert jobs.complete(*rows) == []
+    assert Counter(row.lane_id for row in claim(jobs, named, 3)) == {named[0]: 2, named[1]: 1}
+    assert_whole(db)
+
+
+def test_what_lies_before_a_mark_is_not_looked_at(db: Database, jobs: Session, other: Session) -> None:
+    for session in (jobs, other):
+        session.enqueue_many([{"kind": "mail", "payload": n} for n in range(3)])
+    seqs = {
+        row.lane_id: row.seq
+        for row in db.fetch(
+            "select lane_id, min(seq) as seq from windlass_data.ready group by 1", role="superuser"
+        )
+    }
+    named = lanes(db)
+    rows = claim(jobs, named, 10, [seqs[named[0]], None])
+    assert [(row.lane_id, row.payload) for row in rows] == [
+        (named[0], 1), (named[0], 2), (named[1], 0), (named[1], 1), (named[1], 2)]  # fmt: skip
+
+
+def test_within_a_tenant_priority_and_age_decide_also_between_named_lanes(
+    db: Database, jobs: Session
+) -> None:
+    order = [("mail", 0), ("report", 0), ("mail", 0), ("report", 5)]
+    for kind, priority in order:
+        jobs.enqueue(kind, priority=priority)
+    rows = claim(jobs, lanes(db), 4)
+    assert [(row.kind, row.priority) for row in rows] == [order[3], *order[:3]]
+
+
+def test_the_version_rises_with_each_claim(db: Database, jobs: Session, other: Session) -> None:
+    for session in (jobs, other):
+        session.enqueue()
+    for version in (1, 2, 3):
+        rows = claim(jobs, lanes(db), 2)
+        assert [row.version for row in rows] == [version, version]
+        jobs.release(*rows)
+    assert_whole(db)
+
+
+def test_lanes_that_have_nothing_and_lanes_that_are_not_there(db: Database, jobs: Session) -> None:
+    jobs.enqueue()
+    named = lanes(db)
+    assert claim(jobs, [7_000_000], 5) == []
+    assert len(claim(jobs, [*named, 7_000_000], 5)) == 1
+    assert claim(jobs, named, 5) == []
+    assert claim(jobs, [], 5) == []
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_claim_and_claim(db: Database, jobs: Session, other: Session, two: Two, ending: Ending) -> None:
+    for session in (jobs, other):
+        session.enqueue_many([{"kind": "mail", "payload": n} for n in range(4)])
+    named = lanes(db)
+    race = two.race(lambda s: claim(s, named, 4), lambda s: claim(s, named, 4), ending=ending)
+    assert not race.waited, "a claim waits for nobody"
+    assert {row.payload for row in race.first} == {0, 1}
+    assert {row.payload for row in race.second} == {2, 3}
+    assert_whole(db)
