@@ -9,6 +9,7 @@ from typing import Any
 
 import psycopg
 from psycopg import AsyncConnection, Connection, sql
+from psycopg.pq import ExecStatus
 from psycopg.rows import namedtuple_row
 
 from tests.pooler import LocalPooler, Pooling
@@ -86,9 +87,10 @@ class Database:
         return self._open[role]
 
     def fetch(self, query: str, *parameters: Any, role: str = "app") -> list[Any]:
-        """All rows, as named tuples."""
+        """All rows, as named tuples; without columns, as after `select from`, empty ones."""
         cursor = self.connection(role).execute(query.encode(), parameters or None)
-        return cursor.fetchall() if cursor.description else []
+        result = cursor.pgresult
+        return cursor.fetchall() if result is not None and result.status == ExecStatus.TUPLES_OK else []
 
     def fetch_row(self, query: str, *parameters: Any, role: str = "app") -> Any:
         """The only row."""

@@ -41,14 +41,12 @@ class Lines:
 
     def enqueue(self, job: Job, scope: str = "forever") -> tuple[Any, bool]:
         """The job that is there now, and whether it is this one."""
-        holder = self.jobs.get(job.id) if job.key is None else self._holder(job, scope)
+        holder = (None if job.key is None else self._holder(job, scope)) or self.jobs.get(job.id)
         if holder is not None:
             same = (holder.payload, holder.kind) == (job.payload, job.kind)
             if not same or (holder.id == job.id and holder.key != job.key):
                 raise Refused("WL002")
             return holder.id, False
-        if job.id in self.jobs:  # a word from before its key went to another
-            raise Refused("WL002")
         job.created_at = self.now
         self.jobs[job.id] = job
         if job.key is not None:

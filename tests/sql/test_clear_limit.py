@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.sql.limits import limit, use
+from tests.sql.limits import limit, use, wakes_who_waits
 from tests.sql.operate import NIL, bind, call, call_value, callers, events
 from tests.sql.steps import DEFAULT_TENANT, Session, refused
 from tests.sql.whole import nothing_changed
@@ -72,13 +72,7 @@ def test_no_other_scope_is_touched(db: Database, jobs: Session) -> None:
 
 
 def test_whoever_waits_is_woken(db: Database, jobs: Session) -> None:
-    limit(jobs, queue="default", concurrency=0)
-    jobs.enqueue()
-    assert jobs.claim(1, wait=True) == []
-    listener = db.connect()
-    listener.execute("listen windlass")
-    call(db, "clear_limit", queue="default")
-    assert [notice.payload for notice in listener.notifies(timeout=5, stop_after=1)] == [str(jobs.node)]
+    assert wakes_who_waits(db, jobs, lambda: call(db, "clear_limit", queue="default"))
 
 
 def test_operators_clear_and_only_what_there_is(db: Database, jobs: Session) -> None:

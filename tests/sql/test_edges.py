@@ -24,6 +24,25 @@ ENQUEUES = {
     "array[windlass_data.new_id()], p_actor => 'ada')",
 }
 
+ID = "'00000000-0000-7000-8000-00000000000a'"
+ARRAYS = {
+    "claim_jobs": f"{ID}, array[['default']]",
+    "complete_jobs": f"array[[{ID}]]::uuid[], array[{ID}]::uuid[]",
+    "fail_jobs": f"array[{ID}]::uuid[], array[[{ID}]]::uuid[]",
+    "snooze_jobs": f"array[{ID}]::uuid[], array[{ID}]::uuid[], array[[1]]",
+    "record_costs": f"array[{ID}]::uuid[], array[{ID}]::uuid[], array[[1]], array['fee']",
+    "create_redrive": f"'{DEFAULT_TENANT}', p_kinds => array[['mail']]",
+    "preview_redrive": f"'{DEFAULT_TENANT}', p_jobs => array[[{ID}]]::uuid[]",
+    "enqueue_many": f"""'{DEFAULT_TENANT}', '{{"kind": "mail"}}', '[{{}}]', array[[{ID}]]::uuid[]""",
+    "list_costs": "p_by => array[['kind']]",
+}
+
+
+@pytest.mark.parametrize("function", ARRAYS)
+def test_an_array_of_arrays_is_no_list(jobs: Session, function: str) -> None:
+    with refused("WL007"):
+        jobs.call(f"select * from windlass.{function}({ARRAYS[function]})")
+
 
 @pytest.mark.parametrize("since", [None, NOON], ids=["looking at all", "looking from that moment on"])
 def test_a_job_is_due_at_its_very_moment(

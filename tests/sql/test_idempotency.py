@@ -91,6 +91,22 @@ def test_active_keys_twice_in_one_batch(db: Database, jobs: Session) -> None:
     assert_whole(db)
 
 
+def test_a_repeat_with_the_same_id_finds_its_job_also_when_others_had_the_key(
+    db: Database, jobs: Session
+) -> None:
+    mine, last = uuid4(), uuid4()
+    end(jobs, "succeeded", id=mine, scope="active")
+    end(jobs, "succeeded", id=last, scope="active")
+    with nothing_changed(db):
+        again = jobs.enqueue_row(key="k", max_attempts=1, id=mine, scope="active")
+    assert tuple(again) == (mine, False)
+    with nothing_changed(db), refused("WL002", "is taken by job"):
+        jobs.enqueue_row(key="k", payload={"other": 1}, id=mine, scope="active")
+    with nothing_changed(db), refused("WL002", "the id is taken by job"):
+        jobs.enqueue_row(key="another", max_attempts=1, id=mine, scope="active")
+    assert_whole(db)
+
+
 def test_a_repeat_with_the_same_id_is_the_same_job_also_after_its_end(db: Database, jobs: Session) -> None:
     """A caller whose commit went unanswered says the same again; the job may have run meanwhile."""
     mine = uuid4()

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.sql.limits import limit, use
+from tests.sql.limits import limit, use, wakes_who_waits
 from tests.sql.operate import NIL, bind, call, callers, events
 from tests.sql.steps import DEFAULT_TENANT, UNKNOWN, Session, refused
 from tests.sql.whole import nothing_changed
@@ -69,13 +69,7 @@ def test_a_limit_of_one_tenant_is_told_in_its_own_events(db: Database, jobs: Ses
 
 
 def test_whoever_waits_is_woken(db: Database, jobs: Session) -> None:
-    limit(jobs, queue="default", concurrency=0)
-    jobs.enqueue()
-    assert jobs.claim(1, wait=True) == []
-    listener = db.connect()
-    listener.execute("listen windlass")
-    limit(jobs, queue="default", concurrency=1)
-    assert [notice.payload for notice in listener.notifies(timeout=5, stop_after=1)] == [str(jobs.node)]
+    assert wakes_who_waits(db, jobs, lambda: limit(jobs, queue="default", concurrency=1))
 
 
 def test_operators_say_it_for_the_whole_installation(db: Database) -> None:

@@ -18,7 +18,8 @@ declare
   v_only uuid := windlass._confine(p_tenant);
 begin
   perform windlass._check_page(p_limit, null, '');
-  if p_by is null or array_position(p_by, null) is not null or not p_by <@ array['tenant', 'queue', 'kind', 'day'] then
+  if p_by is null or array_ndims(p_by) > 1 or array_position(p_by, null) is not null
+     or not p_by <@ array['tenant', 'queue', 'kind', 'day'] then
     raise exception 'costs are added up by tenant, queue, kind and day' using errcode = 'WL007';
   elsif p_since >= p_until then
     raise exception 'there is no day from % on and before %', p_since, p_until using errcode = 'WL007';

@@ -14,7 +14,8 @@ declare
 begin
   if jsonb_typeof(p_payloads) is distinct from 'array' then
     raise exception 'the payloads must be an array' using errcode = 'WL007';
-  elsif p_ids is null or array_position(p_ids, null) is not null or jsonb_array_length(p_payloads) <> cardinality(p_ids) then
+  elsif p_ids is null or array_ndims(p_ids) > 1 or array_position(p_ids, null) is not null
+     or jsonb_array_length(p_payloads) <> cardinality(p_ids) then
     raise exception 'each payload needs an id' using errcode = 'WL007';
   elsif p_job ?| array['id', 'key', 'payload'] then
     raise exception 'jobs that share all but their payloads can share no id, key or payload' using errcode = 'WL007';

@@ -2,7 +2,8 @@
 --
 -- The same job again: the existing one, nothing written.  Another content under the same key or id: WL002.  In the
 -- `active` scope a finished holder gives the key up, unless it has this very id; so does one whose record is no
--- longer kept.  The holder may vanish between two looks, hence the loop; a redrive may revive it, so the key is locked
+-- longer kept.  A job that is there already, and whose key others had since, is still the same job: the key stays
+-- with the last of them.  The holder may vanish between two looks, hence the loop; a redrive may revive it, so the key is locked
 -- and the holder looked at again before the key is taken over.
 -- definer: none
 create function windlass._resolve_duplicate(p_tenant uuid, p_job windlass_data.new_job, p_id uuid)
@@ -13,6 +14,7 @@ as $$
 declare
   v_held record;
   v_locked boolean := false;
+  v_mine boolean := false;  -- the id is taken: look at its job, whoever has the key
 begin
   loop
     select coalesce(k.job_id, p_id) as job_id, j.id is not null as kept, j.state in
@@ -23,9 +25,9 @@ begin
     into v_held
     from (values (1)) as one
     left join windlass_data.idempotency_key as k
-      on k.tenant_id = p_tenant and k.kind = p_job.kind and k.key = p_job.key
+      on not v_mine and k.tenant_id = p_tenant and k.kind = p_job.kind and k.key = p_job.key
     left join lateral windlass._describe_jobs(p_tenant, array[coalesce(k.job_id, p_id)]) as j on true
-    where k.job_id is not null or p_job.key is null;
+    where k.job_id is not null or p_job.key is null or v_mine;
 
     if not found then
       insert into windlass_data.idempotency_key (tenant_id, kind, key, job_id)
@@ -39,10 +41,8 @@ begin
       for no key update;
       v_locked := true;
     elsif not v_held.kept or (p_job.scope = 'active' and v_held.finished and v_held.job_id <> p_id) then
-      update windlass_data.idempotency_key as k
-      set job_id = p_id
-      where k.tenant_id = p_tenant and k.kind = p_job.kind and k.key = p_job.key and k.job_id = v_held.job_id;
-      created := found or p_job.key is null;
+      created := not v_mine;  -- else it vanished just now, and the key counts again
+      v_mine := false;
     elsif v_held.same then
       return query select v_held.job_id, false;
       return;
@@ -55,14 +55,17 @@ begin
       perform windlass._insert_jobs(
         p_tenant, array[p_job], array[p_id], windlass._lane_ids(p_tenant, array[p_job]));
       if found then
+        update windlass_data.idempotency_key as k  -- locked above, unless it is new
+        set job_id = p_id
+        where k.tenant_id = p_tenant and k.kind = p_job.kind and k.key = p_job.key and k.job_id = v_held.job_id;
         if p_job.concurrency_key is not null then
           perform windlass._join_key_lines(p_tenant, array[p_id]);
         end if;
         return query select p_id, true;
         return;
       elsif p_job.key is not null then
-        raise exception 'the id is taken by job % with another content', p_id
-          using errcode = 'WL002', detail = jsonb_build_object('job_id', p_id)::text;
+        created := false;
+        v_mine := true;
       end if;
     end if;
   end loop;

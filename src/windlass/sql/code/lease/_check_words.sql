@@ -10,7 +10,8 @@ as $$
 declare
   v_size integer;
 begin
-  if p_tokens is null or p_jobs is null or cardinality(p_tokens) <> cardinality(p_jobs) then
+  if p_tokens is null or p_jobs is null or cardinality(p_tokens) <> cardinality(p_jobs)
+     or array_ndims(p_tokens) > 1 or array_ndims(p_jobs) > 1 then
     raise exception 'every job needs its token' using errcode = 'WL007';
   elsif array_position(p_tokens, null) is not null or array_position(p_jobs, null) is not null then
     raise exception 'every job needs its token' using errcode = 'WL007';

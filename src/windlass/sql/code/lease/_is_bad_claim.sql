@@ -5,7 +5,7 @@ create function windlass._is_bad_claim(
   p_only boolean) returns boolean
 language sql immutable
 return
-  p_node is null or p_queues is null or array_position(p_queues, null) is not null
+  p_node is null or p_queues is null or array_ndims(p_queues) > 1 or array_position(p_queues, null) is not null
   or coalesce(p_limit, 0) < 1 or p_limit > 10000
   or p_lease_seconds is null or not p_lease_seconds between 0.1 and 86400
   or cardinality(p_lanes) is distinct from cardinality(p_marks) or p_only is null or (p_only and p_lanes is null);

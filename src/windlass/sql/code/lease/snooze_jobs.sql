@@ -15,7 +15,8 @@ declare
 begin
   perform windlass._check_words(p_tokens, p_jobs, null, p_costs);
   perform windlass._check_delays(p_delays);
-  if cardinality(p_delays) is distinct from cardinality(p_jobs) or array_position(p_delays, null) is not null then
+  if cardinality(p_delays) is distinct from cardinality(p_jobs) or array_ndims(p_delays) > 1
+     or array_position(p_delays, null) is not null then
     raise exception 'every snoozed job needs its delay' using errcode = 'WL007';
   end if;
   v_outcomes := array_fill('snoozed'::windlass_data.outcome, array[cardinality(p_jobs)]);

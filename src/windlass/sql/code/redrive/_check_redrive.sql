@@ -16,9 +16,10 @@ begin
     when p_everything is null or p_everything = (v_named > 0)
     then 'needs a filter, or else the word that every dead job is meant'
     when cardinality(r.kinds) not between 1 and 100 or cardinality(r.queues) not between 1 and 100
+      or array_ndims(r.kinds) > 1 or array_ndims(r.queues) > 1
       or array_position(r.kinds, null) is not null or array_position(r.queues, null) is not null
     then 'takes 1 to 100 kinds and queues'
-    when cardinality(r.jobs) not between 1 and 10000 or array_position(r.jobs, null) is not null
+    when cardinality(r.jobs) not between 1 and 10000 or array_ndims(r.jobs) > 1 or array_position(r.jobs, null) is not null
     then 'takes 1 to 10000 ids of jobs'
     when length(r.error_like) not between 1 and 200 then 'takes a pattern for the error of 1 to 200 characters'
     when r.error_like ~ '(^|[^\\])(\\\\)*\\$' then 'has a pattern for the error that ends in an escape'
