@@ -155,7 +155,12 @@ def test_nothing_is_left_when_it_is_ended_early(demo: Demo, number: signal.Signa
     started = demo.descendants()
     (home,) = server_homes(started)
     assert len(started) > 3
-    demo.process.send_signal(number)
+
+    def ended_by_an_impatient_hand() -> bool:
+        demo.process.send_signal(number)
+        return demo.process.poll() is not None
+
+    eventually(ended_by_an_impatient_hand, "it does not end")
     text = demo.read_all()
     assert demo.process.returncode == code, text
     # After SIGKILL nobody is left to wait for the others, which notice by themselves.

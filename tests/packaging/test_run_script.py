@@ -106,7 +106,7 @@ class Checkout:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Checkout:
-    return Checkout(tmp_path.resolve() / "a path with spaces")
+    return Checkout(tmp_path.resolve() / "a päth with späces")
 
 
 def test_installs_once_and_again_only_when_the_constraints_change(checkout: Checkout, tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_installs_once_and_again_only_when_the_constraints_change(checkout: Chec
     assert not Path(elsewhere).exists()
     assert checkout.installs == 1
 
-    assert checkout.demo(PYTHONPATH="/nonexistent", PYTHONHOME="/nonexistent") == checkout.here
+    assert checkout.demo(PYTHONPATH="/nonexistent", PYTHONHOME="/nonexistent", LC_ALL="C") == checkout.here
     assert checkout.installs == 1
 
     kept = checkout.root / ".venv" / "kept"

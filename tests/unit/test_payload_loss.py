@@ -57,6 +57,17 @@ class Kitten(Cat):
     weeks: int
 
 
+class Array(BaseModel):
+    """As arrays are: what compares them gets no yes or no."""
+
+    cells: list[SecretStr | int]
+
+    def __eq__(self, other: object) -> bool:
+        raise ValueError("ambiguous")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 def take(shape: Any) -> PayloadShape:
     def handler(value: Any) -> None: ...
 
@@ -68,6 +79,11 @@ REFUSED: dict[str, tuple[Any, Callable[[], Any], str]] = {
     "a secret in a model": (Login, lambda: Login(user="ada", password=SecretStr("x")), "holds a secret"),
     "a secret": (SecretStr, lambda: SecretStr("x"), "holds a secret"),
     "secrets in a list": (list[SecretStr], lambda: [SecretStr("x")], "holds a secret"),
+    "a secret in what cannot be compared": (
+        Array,
+        lambda: Array(cells=[SecretStr("x")]),
+        "holds a secret",
+    ),
     "another name": (TwoNames, lambda: TwoNames(read_as=1), "cannot be read back"),
     "a field left out": (Hidden, lambda: Hidden(left_out=1), "cannot be read back"),
     "a field too many": (Doubled, lambda: Doubled(number=1), "cannot be read back"),
@@ -91,6 +107,7 @@ def test_what_json_would_not_keep_is_refused(what: str) -> None:
         (Shown, Shown(password=SecretStr("x")), {"password": "x"}),
         (Strict, Strict(wait=timedelta(1), price=Decimal("1.50")), {"wait": "P1D", "price": "1.50"}),
         (set[int], {1}, {"value": [1]}),
+        (Array, Array(cells=[1]), {"cells": [1]}),
         (bytes, b"text", {"value": "text"}),
         (Annotated[float, Field(gt=0)], 0.1, {"value": 0.1}),
         (list[Cat], [Kitten(weeks=3)], {"value": [{"says": "miaow"}]}),

@@ -2,6 +2,8 @@
 
 import argparse
 import asyncio
+import logging
+import shlex
 import shutil
 import signal
 import sys
@@ -10,7 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from windlass.client import AsyncClient
-from windlass.db.embedded import Database, ensure_server
+from windlass.db.embedded import EmbeddedServer
+from windlass.db.embedded.bootstrap import OWNER
 from windlass.db.migrate import migrate
 from windlass.demo.proof import judge, read_evidence
 from windlass.demo.scenes import SCENES
@@ -21,6 +24,7 @@ from windlass.demo.workers import Workers
 from windlass.errors import WindlassError
 from windlass.settings import Settings
 
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _NEXT = """\
    Nothing was lost. The server, its data and the workers are gone again. To go on:
 
@@ -37,12 +41,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--plain", action="store_true", help="lines only, also on a terminal")
     asked = parser.parse_args(arguments)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in _SIGNALS:
         signal.signal(number, signal.default_int_handler)
+    # Of the connections that an interruption drops, its pool would speak between the lines.
+    logging.getLogger("psycopg").addHandler(logging.NullHandler())
     try:
         with open_view(plain=asked.plain) as view:
             return _run(view)
     except (KeyboardInterrupt, asyncio.CancelledError):
+        for number in _SIGNALS:  # the interpreter's own end takes a moment, too
+            signal.signal(number, signal.SIG_IGN)
         print("interrupted; nothing is left running", file=sys.stderr)
         return 128 + signal.SIGINT
     except WindlassError as error:
@@ -57,15 +65,15 @@ def _run(view: View) -> int:
         "A database out of nowhere",
         "A real PostgreSQL, started from a package in a temporary directory; no installation, no superuser.",
     )
-    # Nothing of the environment: what is set there belongs to somebody's real installation.
-    with ensure_server(ephemeral=True, environ={}) as database:
-        migrate(database.owner_url)
-        view.say(f"PostgreSQL {_version(database)} runs, and the schema is installed")
-        passed = asyncio.run(_play(database, view))
+    # In memory, where there is room: a busy disk would be all that a newcomer sees for a while.
+    with EmbeddedServer.start(ephemeral=True, in_memory=True) as server:
+        migrate(server.url(OWNER))
+        view.say(f"PostgreSQL {server.major_version} runs, and the schema is installed")
+        passed = asyncio.run(_play(server.url(), view))
     view.text(f"\n   That took {time.monotonic() - began:.0f} seconds.")
     view.text(_NEXT if passed else "   Not everything is as it should be: the demo has failed.")
     if passed and (command := _command()) is not None:
-        view.text(f"   Here that command is {command}")
+        view.text(f"   Here that command is {shlex.quote(str(command))}")
     return 0 if passed else 1
 
 
@@ -75,16 +83,12 @@ def _command() -> Path | None:
     return None if shutil.which("windlass") or not command.exists() else command
 
 
-def _version(database: Database) -> str:
-    return "" if database.server is None else str(database.server.major_version)
-
-
-async def _play(database: Database, view: View) -> bool:
+async def _play(url: str, view: View) -> bool:
     _cancel_on_signals()
-    settings = Settings(database_url=database.app_url)
+    settings = Settings(database_url=url)
     async with (
         AsyncClient(settings, actor="demo") as client,
-        Workers(database.app_url, view.note, view.overhear) as workers,
+        Workers(url, view.note, view.overhear) as workers,
     ):
         stage = Stage(client, workers, view)
         for scene in SCENES:
@@ -96,11 +100,16 @@ async def _play(database: Database, view: View) -> bool:
 
 
 def _cancel_on_signals() -> None:
-    """As Ctrl-C does: whatever was opened is closed on the way out."""
+    """Whatever was opened is closed on the way out, and a second signal does not cut that short."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if task is not None:
-            loop.add_signal_handler(number, task.cancel)
+
+    def stop(*_: object) -> None:
+        if task is not None and not task.cancelling() and not loop.is_closed():
+            task.cancel()
+            loop.call_soon_threadsafe(lambda: None)  # wakes it
+
+    for number in _SIGNALS:  # not by the loop, which would give them back while the server still stops
+        signal.signal(number, stop)
 
 
 if __name__ == "__main__":

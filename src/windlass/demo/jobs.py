@@ -53,7 +53,7 @@ async def charge_card(ctx: JobContext, order: int, cents: int, refusals: int = 0
 
 
 @app.job(retry=_QUICK)
-async def build_report(report: int, seconds: float = 2.0) -> str:
+async def build_report(report: int, seconds: float = 1.5) -> str:
     """Long enough that somebody can pull the plug in the middle."""
     await asyncio.sleep(seconds)
     return f"report {report} built"

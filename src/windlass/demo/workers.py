@@ -71,6 +71,7 @@ class Workers:
         self._release = 1
         self._keepers: list[asyncio.Task[None]] = []
         self._current: dict[str, WorkerProcess] = {}
+        self._next: dict[str, WorkerProcess] = {}
         self.killed: list[WorkerProcess] = []
         """Those that ended without having been asked to."""
 
@@ -83,6 +84,7 @@ class Workers:
         for keeper in self._keepers:
             keeper.cancel()
         await asyncio.gather(*self._keepers, return_exceptions=True)
+        await asyncio.gather(*(self._stop(worker) for worker in self._next.values()))
 
     @property
     def current(self) -> list[WorkerProcess]:
@@ -101,9 +103,14 @@ class Workers:
                 keeper.result()
 
     async def deploy(self, release: int) -> None:
-        """Replace one worker after another; each is asked with SIGTERM, and finishes what it is at."""
-        self._release = release
-        for before in self.current:
+        """Replace one worker after another; each is asked with SIGTERM, and finishes what it is at.
+
+        The new ones are started first: they load while the old ones leave.
+        """
+        self._release, leaving = release, self.current
+        for before in leaving:
+            self._next[before.name] = await self._start(before.name)
+        for before in leaving:
             before.dismissed = True
             before.send(signal.SIGTERM)
             while self._current[before.name] is before:
@@ -112,8 +119,7 @@ class Workers:
 
     async def _keep(self, name: str) -> None:
         while True:
-            worker = WorkerProcess(name, self._release, await self._start(name))
-            self._current[name] = worker
+            self._current[name] = worker = self._next.pop(name, None) or await self._start(name)
             try:
                 code = await worker.ended(self._overhear)
             except BaseException:
@@ -129,8 +135,8 @@ class Workers:
                 how = signal.Signals(-code).name
                 self._note(f"{name} (pid {worker.pid}) was ended by {how}; another takes its place")
 
-    async def _start(self, name: str) -> asyncio.subprocess.Process:
-        return await asyncio.create_subprocess_exec(
+    async def _start(self, name: str) -> WorkerProcess:
+        process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "windlass.demo.worker"),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
@@ -139,6 +145,7 @@ class Workers:
             env=self._environment(name),
             start_new_session=True,  # Ctrl-C goes to the demo alone, which then stops its workers
         )
+        return WorkerProcess(name, self._release, process)
 
     def _environment(self, name: str) -> dict[str, str]:
         """The caller's, without any Windlass settings: they are for the caller's own installation."""
