@@ -18,6 +18,7 @@
 The columns are class, `code`, `sqlstate`, `http_status` and `advice`: what the caller should do.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
@@ -224,6 +225,7 @@ _POSTGRES_STATES: Mapping[str, type[WindlassError]] = {
     "53": Unavailable,  # out of connections, memory, disk
     "57": Unavailable,  # shutdown, crash, statement canceled
     "26000": Unavailable,  # a prepared statement is gone: a pooler gave the session to somebody else
+    "42P05": Unavailable,  # one of that name is there: it was somebody else's session before
     "25006": Unavailable,  # read only: a standby, in the middle of a failover
     "25P03": Unavailable,  # idle in transaction for too long
     "55P03": Unavailable,  # lock not available in time
@@ -244,6 +246,17 @@ _POSTGRES_STATES: Mapping[str, type[WindlassError]] = {
     "54": InvalidInput,  # too large or too deep for the server
 }
 
+OUTSIDER = (
+    "the connected role may not use Windlass: grant it windlass_producer, windlass_worker, "
+    "windlass_operator or windlass_reader"
+)
+POOLED = (
+    "A transaction pooler seems to stand before the server: set WINDLASS_POOLER=transaction, "
+    "and WINDLASS_LISTEN_URL to a direct connection."
+)
+# Every group may use both schemas.
+_WITHOUT_GROUP = re.compile(r"permission denied for schema windlass(_data)?")
+
 
 def from_sqlstate(
     sqlstate: str | None, message: str, details: Mapping[str, Any] | None = None
@@ -258,5 +271,9 @@ def from_sqlstate(
     for cls in ERROR_CLASSES:
         if cls.sqlstate == sqlstate:
             return cls(message, **known)
+    if sqlstate == "42501" and _WITHOUT_GROUP.fullmatch(message):
+        message, known = OUTSIDER, {"hint": "`windlass doctor` says what the role is and may do.", **known}
+    if sqlstate in ("26000", "42P05"):
+        known = {"hint": POOLED, **known}
     found = _POSTGRES_STATES.get(sqlstate) or _POSTGRES_STATES.get(sqlstate[:2], WindlassError)
     return found(message, **{"sqlstate": sqlstate, **known})

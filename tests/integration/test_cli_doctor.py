@@ -98,6 +98,19 @@ def test_a_role_in_no_group(windlass: Command, db: Database) -> None:
     assert finding(answer, "schema")["level"] == "fail"
 
 
+@pytest.mark.outer_versions  # what a member may do is said anew since 16
+@pytest.mark.parametrize("login", ["windlass_owner", "migrator"])
+def test_whoever_migrates_is_told_not_to_run(windlass: Command, db: Database, login: str) -> None:
+    db.execute("create role migrator login noinherit in role windlass_owner", role="superuser")
+    try:
+        answer = windlass.here("doctor", "--json", "--database-url", db.server.url(login, db.name)).ok()
+    finally:
+        db.execute("drop role migrator", role="superuser")
+    assert finding(answer, "role")["level"] == "warn"
+    assert "owner of the schema: fit for migrating, not for running" in finding(answer, "role")["sentence"]
+    assert finding(answer, "schema")["level"] == "ok"
+
+
 def test_a_role_that_may_not_try_everything_is_told_so(windlass: Command, db: Database) -> None:
     answer = windlass.here("doctor", "--json", "--database-url", db.url("producer")).ok()
     assert finding(answer, "isolation")["level"] == "warn"

@@ -50,6 +50,29 @@ def test_a_role_that_may_not_ask_is_told_nothing_and_gets_no_error(db: Database,
     assert "hint" not in producer.on_terminal("enqueue", "add", '{"a": 1}').ok().out
 
 
+@pytest.mark.parametrize("words", [("jobs", "list"), ("enqueue", "add"), ("nodes",), ("limits",)])
+def test_a_login_in_no_group_is_told_which_it_needs(db: Database, tmp_path: Path, words: list[str]) -> None:
+    outsider = Command(tmp_path, db.url("outsider"))
+    refused = outsider.here(*words)
+    assert refused.code == 5
+    assert "may not use Windlass: grant it windlass_producer" in refused.err
+    assert "windlass doctor" in refused.err
+    assert outsider.here(*words, "--json").error["code"] == "forbidden"
+
+
+OUTPUTS = {
+    "a C locale": {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    "Latin-1": {"PYTHONIOENCODING": "iso-8859-1"},
+}
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_what_an_output_cannot_show_is_escaped(db: Database, tmp_path: Path, output: str) -> None:
+    job_id = Command(tmp_path, db.url()).here("enqueue", "add", '{"sign": "\u2192"}').ok().out.strip()
+    narrow = Command(tmp_path, db.url(), **OUTPUTS[output])
+    assert '"sign": "\\u2192"' in narrow("jobs", "show", job_id).ok().out
+
+
 def test_a_waiting_job_says_that_nobody_takes_it(windlass: Command, db: Database) -> None:
     job_id = windlass.here("enqueue", "add", '{"a": 1}').ok().out.strip()
     shown = windlass.here("jobs", "show", job_id).ok().out

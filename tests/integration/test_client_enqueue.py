@@ -58,8 +58,10 @@ def test_options_go_first(shop: Shop) -> None:
 
 def test_an_unknown_option_is_refused(shop: Shop) -> None:
     options: Any = {"priorty": 3}
-    with pytest.raises(InvalidInput, match="there is no option 'priorty'; there are tenant"):
+    with pytest.raises(InvalidInput, match="there is no option 'priorty': did you mean 'priority'"):
         shop.add.options(**options)
+    with pytest.raises(InvalidInput, match="there is no option 'x': there are tenant"):
+        shop.add.options(x=1)  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,14 @@ async def test_handlers_that_do_not_wait_share_a_task() -> None:
     assert (desk.waiting, desk.alone) == ([], [])
 
 
+async def test_where_nobody_counts_references_each_has_a_task_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(line, "SHARES_TASKS", False)
+    desk = Desk()
+    assert [desk.add(quick), desk.add(quick)] == desk.alone
+
+
 async def test_the_first_that_waits_keeps_the_task_and_the_next_of_its_kind_get_their_own() -> None:
     desk = Desk()
     before, first = desk.add(quick), desk.add(waits)
@@ -156,7 +164,13 @@ async def cleans_up_later() -> None:
     task.add_done_callback(lambda _: None)
 
 
-@pytest.mark.parametrize("handler", [keeps_by_task, keeps_weakly, keeps_and_fails, cleans_up_later])
+async def renames() -> None:
+    task = asyncio.current_task()
+    assert task is not None
+    task.set_name("order 7")
+
+
+@pytest.mark.parametrize("handler", [keeps_by_task, keeps_weakly, keeps_and_fails, cleans_up_later, renames])
 async def test_what_is_kept_by_the_task_is_found_by_no_other_job(handler: Handler) -> None:
     desk = Desk()
     first, second = desk.add(handler), desk.add(quick)

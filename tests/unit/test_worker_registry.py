@@ -35,6 +35,15 @@ class Unfit:
     """Nothing that pydantic knows."""
 
 
+class Mill:
+    def grind(self, ctx: JobContext, corn: int) -> int:
+        return corn
+
+    @staticmethod
+    def sift(corn: int) -> int:
+        return corn
+
+
 def define(function: Any, **options: Any) -> JobDefinition:
     return JobDefinition.from_function(function, **options)
 
@@ -178,6 +187,7 @@ def test_what_cannot_be_a_handler() -> None:
         (late, {}, "context as the first parameter"),
         (generator, {}, "is a generator"),
         (unfit, {}, "cannot be a job"),
+        (Mill.grind, {}, "is a method, and a job has no 'self'"),
         (unknown, {}, "'Missing' is not defined"),
         (local, {"isolation": "process"}, "must be a function of a module"),
         (local, {"isolation": "fork"}, "isolation is auto"),
@@ -191,6 +201,15 @@ def test_what_cannot_be_a_handler() -> None:
     for function, options, said in unfit_ones:
         with pytest.raises(InvalidInput, match=said):
             define(function, **options)
+
+
+def test_what_looks_like_a_method_and_can_be_a_handler() -> None:
+    def train(cls: str) -> str:
+        return cls
+
+    assert call(define(train), "bird") == "bird"
+    assert call(define(Mill.sift), 2) == 2
+    assert define(Mill().grind).wants_context
 
 
 def test_defaults_of_a_kind() -> None:

@@ -15,7 +15,7 @@ from windlass.model import ClaimedJob, RetryPolicy, Snooze
 from windlass.model.cluster import CLUSTER_QUEUE
 from windlass.worker.context import JobContext
 from windlass.worker.payload import bare_function
-from windlass.worker.registry import Isolation, JobDefinition, refuse_unreachable
+from windlass.worker.registry import Isolation, JobDefinition, refuse_method, refuse_unreachable
 
 __all__ = ["action_definition", "summarizing_action"]
 
@@ -32,6 +32,7 @@ def action_definition(
 ) -> JobDefinition:
     """The definition of a leader's action, whose first parameter may be a LeaderContext."""
     kind = getattr(function, "__name__", "") if kind is None else kind
+    refuse_method(function, kind)
     if isolation == "process":
         refuse_unreachable(function, kind)
     parameters = list(inspect.signature(function).parameters.values())

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from types import TracebackType
-from typing import Any, Self, Unpack
+from typing import Any, NoReturn, Self, Unpack
 from uuid import UUID
 
 from windlass.app.cluster import ClusterDecorator, LeaderDecorator
@@ -91,7 +91,7 @@ class Windlass:
     def worker(
         self,
         *,
-        queues: Sequence[str] | None = None,
+        queues: str | Sequence[str] | None = None,
         concurrency: int | None = None,
         lease_seconds: float | None = None,
         poll_seconds: float | None = None,
@@ -178,6 +178,12 @@ class Windlass:
         """Close the connections of the blocking client."""
         if self._sync is not None:
             self._sync.close()
+
+    def __reduce__(self) -> NoReturn:
+        raise InvalidInput(
+            "an application cannot be pickled, nor can what .options(...) gives: have the other process "
+            "import it; its job functions are pickled by their names"
+        )
 
     async def __aenter__(self) -> Self:
         return self

@@ -1,15 +1,15 @@
 """Typed functions as cluster jobs: the local work of every node, and the leader's action behind it."""
 
 import functools
+import inspect
 from collections.abc import Callable, Coroutine
 from typing import Any, Concatenate, Generic, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
 from windlass.app.action import action_definition, summarizing_action
-from windlass.app.function import Clients
+from windlass.app.function import Clients, global_name, refuse_unknown
 from windlass.client import JobHandle, SyncJobHandle, TenantName
 from windlass.cluster.context import LeaderContext
 from windlass.cluster.kinds import ClusterKind, ClusterKinds
-from windlass.errors import InvalidInput
 from windlass.model import NewJob, RetryPolicy
 from windlass.model.cluster import CLUSTER_QUEUE, NewClusterJob, OnCrash, OnTimeout, Quorum
 from windlass.worker.context import JobContext
@@ -21,6 +21,8 @@ C = ParamSpec("C")  # how the plain function is called
 V = TypeVar("V")  # what that call gives
 P = ParamSpec("P")  # the payload: the same parameters without the context
 A = TypeVar("A", bound=Callable[..., Any])
+
+_LEADER_OPTIONS = tuple(inspect.signature(action_definition).parameters)[2:]
 
 
 class ClusterOptions(TypedDict, total=False):
@@ -46,9 +48,7 @@ class Creator(Generic[P]):
 
     def options(self, **options: Unpack[ClusterOptions]) -> "Creator[P]":
         """The same kind with other options: `compact.options(key="nightly").create(...)`."""
-        if unknown := set(options) - set(ClusterOptions.__annotations__):
-            known = ", ".join(ClusterOptions.__annotations__)
-            raise InvalidInput(f"there is no option {min(unknown)!r}; there are {known}")
+        refuse_unknown(options, ClusterOptions.__annotations__)
         return Creator(self._clients, self.cluster_kind, {**self._options, **options})
 
     def new(self, *args: P.args, **kwargs: P.kwargs) -> NewClusterJob:
@@ -104,6 +104,9 @@ class ClusterFunction(Creator[P], Generic[C, V, P]):
         value: V = self.definition.handler(*args, **kwargs)
         return value
 
+    def __reduce__(self) -> str:
+        return global_name(self)
+
     def leader(
         self,
         *,
@@ -144,6 +147,9 @@ class LeaderFunction(Creator[P], Generic[C, V, P]):
 
     def __call__(self, *args: C.args, **kwargs: C.kwargs) -> V:
         return self._function(*args, **kwargs)
+
+    def __reduce__(self) -> str:
+        return global_name(self)
 
 
 class ClusterDecorator:
@@ -248,6 +254,7 @@ class LeaderDecorator:
     def __call__(self, function: Callable[P, V], /) -> LeaderFunction[P, V, P]: ...
 
     def __call__(self, function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+        refuse_unknown(options, _LEADER_OPTIONS)
         said = {**self._options, **options}
         if function is None:
             return LeaderDecorator(self._clients, self._kinds, **said)

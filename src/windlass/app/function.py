@@ -1,7 +1,9 @@
 """A typed function as a kind of job: called, it is the function; enqueued, it is a job."""
 
+import difflib
 import functools
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+import inspect
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, overload
@@ -15,13 +17,23 @@ from windlass.worker.context import JobContext
 from windlass.worker.keys import KeySource
 from windlass.worker.registry import Isolation, JobDefinition, Registry
 
-__all__ = ["Clients", "Enqueuer", "JobDecorator", "JobFunction", "JobOptions"]
+__all__ = [
+    "Clients",
+    "Enqueuer",
+    "JobDecorator",
+    "JobFunction",
+    "JobOptions",
+    "global_name",
+    "refuse_unknown",
+]
 
 C = ParamSpec("C")  # how the plain function is called
 V = TypeVar("V")  # what that call gives
 P = ParamSpec("P")  # the payload: the same parameters without the context
 R = TypeVar("R")  # the result
 T = TypeVar("T")
+
+_KIND_OPTIONS = tuple(inspect.signature(JobDefinition.from_function).parameters)[1:]
 
 
 class Clients(Protocol):
@@ -65,9 +77,7 @@ class Enqueuer(Generic[P, R]):
 
     def options(self, **options: Unpack[JobOptions]) -> "Enqueuer[P, R]":
         """The same kind with other options: `send.options(delay=60, connection=conn).enqueue(...)`."""
-        if unknown := set(options) - set(JobOptions.__annotations__):
-            known = ", ".join(JobOptions.__annotations__)
-            raise InvalidInput(f"there is no option {min(unknown)!r}; there are {known}")
+        refuse_unknown(options, JobOptions.__annotations__)
         return Enqueuer(self._clients, self.definition, {**self._options, **options})
 
     def new(self, *args: P.args, **kwargs: P.kwargs) -> NewJob:
@@ -190,6 +200,9 @@ class JobFunction(Enqueuer[P, R], Generic[C, V, P, R]):
     def __repr__(self) -> str:
         return f"<job {self.definition.kind}>"
 
+    def __reduce__(self) -> str:
+        return global_name(self)
+
 
 class JobDecorator:
     """Makes typed functions kinds of job: `@app.job`, or `@app.job(queue="mail", timeout=30)`.
@@ -238,11 +251,28 @@ class JobDecorator:
     ) -> "JobDecorator": ...
 
     def __call__(self, function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+        refuse_unknown(options, _KIND_OPTIONS)
         said = {**self._options, **options}
         if function is None:
             return JobDecorator(self._clients, self._registry, **said)
-        definition = self._registry.add(JobDefinition.from_function(function, **said))
-        return JobFunction(self._clients, definition)
+        definition = JobDefinition.from_function(function, **said)
+        if definition.queue.startswith("windlass."):  # as the database says at the enqueue
+            raise InvalidInput("queue must not begin with windlass., which is for Windlass itself")
+        return JobFunction(self._clients, self._registry.add(definition))
+
+
+def global_name(function: object) -> str:
+    """What pickle looks for in its module, as for any function: so another process finds its own."""
+    return getattr(function, "__qualname__", repr(function))
+
+
+def refuse_unknown(given: Iterable[str], known: Collection[str]) -> None:
+    """InvalidInput for an option that there is not, with the one that may have been meant."""
+    for name in given:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            meant = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+            raise InvalidInput(f"there is no option {name!r}: {meant}")
 
 
 def _called(encode: Callable[..., T], kind: JobDefinition, payload: Any) -> T:

@@ -65,14 +65,14 @@ def _check(database_url: str | None, *, as_json: bool) -> None:
         ensure_server(settings.database_url, data_dir=settings.data_dir, bin_dir=settings.pg_bin) as database,
         connect(database.app_url, application_name="windlass migrate") as connection,
     ):
-        _compare(connection)
+        compare_schema(connection)
     if as_json:
         print_json({"up_to_date": True})
     else:
         say("The schema is that of this release.")
 
 
-def _compare(connection: Any) -> None:
+def compare_schema(connection: Any) -> None:
     """Look with the rights of this role, or, as whoever migrates may have no others, with the owner's."""
     from windlass.db.connect import translated
     from windlass.db.schema import check_schema
@@ -80,12 +80,13 @@ def _compare(connection: Any) -> None:
     try:
         check_schema(connection)
     except Forbidden as refused:
-        try:
-            with translated():
-                connection.execute("set role windlass_owner")
-        except WindlassError:
-            raise refused from None
-        check_schema(connection)
+        with connection.transaction():  # a role must not outlive it: behind a pooler the session is not ours
+            try:
+                with translated():
+                    connection.execute("set local role windlass_owner")
+            except WindlassError:
+                raise refused from None
+            check_schema(connection)
 
 
 def _migrate(database_url: str | None, *, as_json: bool) -> None:

@@ -1,11 +1,12 @@
 """What an enqueue gives back: the job's id, and what its producer may want to know or do later."""
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NoReturn, Self, TypeVar
 from uuid import UUID
 
 from windlass.client.effects import Operation, asynchronous, synchronous
 from windlass.client.jobs import JobOperations
+from windlass.errors import InvalidInput
 from windlass.model import Attempt, Job, JobState, Transition
 from windlass.model.explanation import Explanation
 
@@ -84,6 +85,18 @@ class _Handle(Generic[R]):
 
     def __hash__(self) -> int:
         return hash((self.id, self.tenant_id))
+
+    def __reduce__(self) -> NoReturn:
+        raise InvalidInput(
+            "a handle cannot be pickled: send its id, and its tenant_id where it needs one, and ask for "
+            "client.handle(id, tenant=tenant_id) there"
+        )
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
 
 
 class JobHandle(_Handle[R]):

@@ -11,7 +11,7 @@ from psycopg.rows import tuple_row
 
 from windlass.db.connect import translated
 from windlass.db.sqlfiles import CODE, Migration, SqlSource, load
-from windlass.errors import Forbidden, SchemaMismatch
+from windlass.errors import OUTSIDER, Forbidden, SchemaMismatch
 
 __all__ = ["RECORDED", "Plan", "check_schema", "check_schema_async", "plan_changes"]
 
@@ -78,10 +78,7 @@ def _explained() -> Iterator[None]:
     except SchemaMismatch as error:
         raise SchemaMismatch("Windlass is not installed in this database: run `windlass migrate`") from error
     except Forbidden as error:
-        raise Forbidden(
-            "the connected role may not use Windlass: grant it windlass_producer, windlass_worker, "
-            "windlass_operator or windlass_reader"
-        ) from error
+        raise Forbidden(OUTSIDER) from error
 
 
 def _judge(files: SqlSource, recorded: Mapping[str, str]) -> None:

@@ -2,9 +2,9 @@
 
 import asyncio
 import contextvars
+import sys
 from collections import deque
 from collections.abc import Callable
-from sys import getrefcount
 from typing import cast
 from weakref import getweakrefcount
 
@@ -18,6 +18,8 @@ __all__ = ["Line"]
 
 SLICE_SECONDS = 0.002
 """How long handlers may follow each other before the loop gets a turn."""
+SHARES_TASKS = sys.implementation.name == "cpython"
+"""Elsewhere nobody counts references, and so nobody could say what a handler left to its task."""
 _MAX_ALONE = 64
 
 
@@ -27,7 +29,8 @@ class Line:
     A task of its own is the dearest part of a short job, and only a handler that waits has a use for it.
     So one task calls handler after handler.  The first that waits keeps that task, as if it had been made
     for it (`waits` is told), and another takes over.  A handler that leaves something in its context, or
-    kept by its task, or a cancellation unheard, is the last of its task too: no job finds any of another.
+    kept by its task, or a cancellation unheard, or another name, is the last of its task too: no job finds
+    any of another.  What such jobs do share is the name itself: a fresh one costs more than it tells.
 
     Kinds that waited get tasks of their own from `alone` for a while, the longer the more often they wait.
     """
@@ -60,7 +63,7 @@ class Line:
     def add(self, attempt: Attempt) -> None:
         """Run this one, after those that were added before."""
         habit = self._habits.get(attempt.job.kind)
-        if habit is not None and not habit.tries():
+        if not SHARES_TASKS or (habit is not None and not habit.tries()):
             self._alone(attempt)
             return
         self._attempts.append(attempt)
@@ -74,7 +77,7 @@ class Line:
 
     async def _run(self) -> None:
         task, until = cast("asyncio.Task[None]", self._task), elapsed_clock() + SLICE_SECONDS
-        weak = getweakrefcount(task)
+        weak, name, getrefcount = getweakrefcount(task), task.get_name(), sys.getrefcount
         while self._attempts and (now := elapsed_clock()) < until:
             attempt = self._attempts.popleft()
             if attempt.was_told() or attempt.said:  # stopped before it began
@@ -92,7 +95,7 @@ class Line:
                     return
                 self._close(attempt, word)
                 attempt.task = None
-                alone = alone and not getattr(task, "_callbacks", None)
+                alone = alone and not getattr(task, "_callbacks", None) and task.get_name() == name
                 if task.cancelling() or not alone or not _unchanged(before):
                     self._note_waited(attempt)
                     return

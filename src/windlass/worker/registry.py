@@ -189,9 +189,22 @@ def refuse_unreachable(function: Callable[..., Any], kind: str) -> None:
         )
 
 
+def refuse_method(function: Callable[..., Any], kind: str) -> None:
+    """Where a job runs there is no object for a method; one that is bound has its own."""
+    home = getattr(function, "__qualname__", "").rpartition(".")[0]
+    if not home or home.endswith("<locals>") or not inspect.isfunction(function):
+        return
+    if (first := next(iter(inspect.signature(function).parameters), None)) in ("self", "cls"):
+        raise InvalidInput(
+            f"the handler of {kind!r} is a method, and a job has no {first!r} to call it with: "
+            "use a function, a static method, or app.job(object.method)"
+        )
+
+
 def _is_async(function: Callable[..., Any], kind: str) -> bool:
     if not callable(function):
         raise InvalidInput(f"the handler of {kind!r} cannot be called")
+    refuse_method(function, kind)
     target = bare_function(function)
     if inspect.isgeneratorfunction(target) or inspect.isasyncgenfunction(target):
         raise InvalidInput(f"the handler of {kind!r} is a generator: a handler returns one result")

@@ -8,10 +8,10 @@ from windlass.cli.doctor import probes
 from windlass.cli.doctor.finding import Finding, fail, in_words, ok, warn
 from windlass.cli.doctor.fleet import check_kinds, check_nodes
 from windlass.cli.doctor.standing import check_standing
+from windlass.cli.migrate import compare_schema
 from windlass.cli.text import span
 from windlass.client import SyncClient, database_url
 from windlass.db.connect import connect
-from windlass.db.schema import check_schema
 from windlass.errors import Forbidden, WindlassError
 from windlass.settings import Settings, masked_url
 
@@ -68,7 +68,7 @@ def _made(check: str, make: Callable[[], Finding]) -> Finding:
 
 def _schema(connection: Any) -> Finding:
     try:
-        check_schema(connection)
+        compare_schema(connection)
     except Forbidden as error:
         return fail("schema", in_words(error), "Grant the role what it needs.")
     except WindlassError as error:

@@ -49,7 +49,8 @@ def check_server(connection: Any) -> Finding:
 _ROLE = """
 select session_user::text, current_user::text, r.rolsuper, r.rolbypassrls,
   array(select g from unnest(%s::text[]) as g where to_regrole(g) is not null and pg_has_role(g, 'member')),
-  coalesce((select pg_has_role(e.oid, 'usage') from pg_roles as e where e.rolname = 'windlass_engine'), false)
+  exists (select from pg_roles as e where e.rolname = 'windlass_engine' and pg_has_role(e.oid, 'usage')),
+  exists (select from pg_roles as o where o.rolname = 'windlass_owner' and pg_has_role(o.oid, 'member'))
 from pg_catalog.pg_roles as r where r.rolname = current_user"""
 # By the catalog: to name a table of a schema that the role may not use would be an error.
 _READS_TABLES = """
@@ -60,7 +61,7 @@ where n.nspname = 'windlass_data' and c.relname = 'job'"""
 
 def check_role(connection: Any) -> Finding:
     """Whether row-level security can hold the role at all, and what the role may do."""
-    login, role, superuser, bypass, groups, engine = _row(connection, _ROLE, [list(GROUPS)])
+    login, role, superuser, bypass, groups, engine, owner = _row(connection, _ROLE, [list(GROUPS)])
     details = {"login": login, "role": role, "groups": groups}
     if superuser or bypass or engine:
         exempt = "exempt from it (BYPASSRLS)" if bypass else "a member of windlass_engine"
@@ -76,6 +77,14 @@ def check_role(connection: Any) -> Finding:
             f"Row-level security does not hold the role {role}, which is {why}: {what}.",
             "Connect as a login that is only a member of windlass_producer, windlass_worker, "
             "windlass_operator or windlass_reader.",
+            **details,
+        )
+    if not groups and owner:
+        what = "is" if role == "windlass_owner" else "may act as"
+        return warn(
+            "role",
+            f"{role} {what} windlass_owner, owner of the schema: fit for migrating, not for running.",
+            f"For all but migrations, connect as a login in {', '.join(GROUPS)} (those that it needs).",
             **details,
         )
     if not groups:
