@@ -105,3 +105,23 @@ def test_a_bound_operator_binds_nobody(db: Database) -> None:
     for role in ("test_reader", "test_operator"):
         with nothing_changed(db), refused("WL005"):
             db.execute("select windlass.bind_role(%s, %s)", role, DEFAULT_TENANT, role="operator")
+
+
+def test_who_made_a_role_and_cannot_act_as_it_is_not_bound_with_it(db: Database) -> None:
+    """From PostgreSQL 16 on a creator may hand a role on, and no more."""
+    if db.fetch_value("select current_setting('server_version_num')::int", role="superuser") < 160000:
+        return
+    db.execute("create role test_maker createrole in role windlass_producer", role="superuser")
+    session = db.connect("superuser")
+    session.execute("set session authorization test_maker")
+    session.execute("create role test_made")
+    db.execute("grant windlass_producer to test_made", role="superuser")
+    db.execute("select windlass.bind_role('test_made', %s)", DEFAULT_TENANT)
+    bound = "select windlass_data.bound_tenant()"
+    try:
+        assert session.execute(bound).fetchone() == (None,)
+        session.execute("grant test_made to test_maker with inherit true")
+        assert session.execute(bound).fetchone() == (DEFAULT_TENANT,)
+    finally:
+        session.close()
+        db.execute("drop role test_made, test_maker", role="superuser")

@@ -63,6 +63,15 @@ def test_the_version_rises_with_each_claim_from_several_lanes(db: Database, jobs
     assert_whole(db)
 
 
+def test_the_version_rises_with_each_claim_of_several_jobs(db: Database, jobs: Session) -> None:
+    order = [jobs.enqueue() for _ in range(3)]
+    for version in range(1, 4):
+        rows = jobs.claim(3)
+        assert [(row.job_id, row.version) for row in rows] == [(job_id, version) for job_id in order]
+        jobs.release(*rows)
+    assert_whole(db)
+
+
 def test_a_claim_is_full_while_some_tenant_has_work(db: Database, jobs: Session, other: Session) -> None:
     other.enqueue()
     for _ in range(30):

@@ -34,6 +34,8 @@ begin
     select r.oid from pg_catalog.pg_roles as r where r.rolname in (session_user, current_setting('role', true)::name)
     union
     select m.roleid from pg_catalog.pg_auth_members as m join mine on m.member = mine.oid
+    -- From PostgreSQL 16 on whoever makes a role may hand it on without being able to act as it.
+    where coalesce((to_jsonb(m) ->> 'inherit_option')::boolean, true) or coalesce((to_jsonb(m) ->> 'set_option')::boolean, true)
   )
   select array_agg(distinct t.tenant_id) into v_tenants
   from mine

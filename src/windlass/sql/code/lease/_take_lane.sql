@@ -1,39 +1,54 @@
 -- Take up to p_limit jobs out of one lane onto a fresh lease: what _take_turn does where nobody takes turns.
--- In three small statements: for a lone job, to set up a large one takes longer than to carry it out.
+-- In small statements, and a lone job in still smaller ones: to set up a large one takes longer than to carry it out.
 -- definer: none
 create function windlass._take_lane(
-  p_node uuid, p_lane integer, p_mark bigint, p_limit integer, p_lease interval,
-  out tokens uuid[], out jobs uuid[])
+  p_node uuid, p_lane integer, p_mark bigint, p_limit integer, p_lease double precision, out tokens uuid[], out jobs uuid[])
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_token uuid := windlass_data.new_id();
-  v_rows tid[];
-  v_tenant uuid[];
-  v_versions integer[];
-  v_counted integer[];
-  v_count integer;
+  v_head record;
+  v_rows tid[]; v_versions integer[]; v_counted integer[];
   v_now timestamptz;
 begin
-  select array_agg(r.ctid), array_agg(r.tenant_id), array_agg(r.job_id), array_agg(r.version + 1), array_agg(r.counted),
-         count(*)
-  into v_rows, v_tenant, jobs, v_versions, v_counted, v_count
+  select r.ctid as tid, r.tenant_id, r.job_id, r.version, r.counted,
+         p_limit > 1 and exists (
+           select from windlass_data.ready as o where o.lane_id = p_lane and o.seq > r.seq) as more
+  into v_head
+  from windlass_data.ready as r
+  where r.lane_id = p_lane and r.seq > p_mark
+  order by r.seq
+  limit 1
+  for update skip locked;
+  if not found then
+    return;
+  end if;
+  tokens := array[windlass_data.new_id()];
+  if not v_head.more then
+    jobs := array[v_head.job_id];
+    v_now := windlass_data.clock();  -- after it was seen: nothing starts before it was there
+    delete from windlass_data.ready as r where r.ctid = v_head.tid;  -- locked: it stays where it is
+    insert into windlass_data.lease
+      (id, tenant_id, lane_id, node_id, claimed_at, expires_at, open, job_ids, versions, counted)
+    values (tokens[1], v_head.tenant_id, p_lane, p_node, v_now, v_now + make_interval(secs => p_lease), 1, jobs,
+            array[v_head.version + 1], array[v_head.counted]);
+    return;
+  end if;
+  select array_agg(r.ctid), array_agg(r.job_id), array_agg(r.version + 1), array_agg(r.counted)
+  into v_rows, jobs, v_versions, v_counted
   from (
-    select r.ctid, r.* from windlass_data.ready as r
+    select r.ctid, r.job_id, r.version, r.counted from windlass_data.ready as r
     where r.lane_id = p_lane and r.seq > p_mark
     order by r.seq
     limit p_limit
     for update skip locked
   ) as r;
-  if v_count > 0 then
-    v_now := windlass_data.clock();  -- after they were seen: nothing starts before it was there
-    delete from windlass_data.ready as r where r.ctid = any (v_rows);  -- locked: they stay where they are
-    insert into windlass_data.lease
-      (id, tenant_id, lane_id, node_id, claimed_at, expires_at, open, job_ids, versions, counted)
-    values (v_token, v_tenant[1], p_lane, p_node, v_now, v_now + p_lease, v_count, jobs, v_versions, v_counted);
-    tokens := array[v_token];
-  end if;
+  v_now := windlass_data.clock();
+  delete from windlass_data.ready as r where r.ctid = any (v_rows);
+  insert into windlass_data.lease
+    (id, tenant_id, lane_id, node_id, claimed_at, expires_at, open, job_ids, versions, counted)
+  values (tokens[1], v_head.tenant_id, p_lane, p_node, v_now, v_now + make_interval(secs => p_lease), cardinality(jobs),
+          jobs, v_versions, v_counted);
 end
 $$;
 comment on function windlass._take_lane is 'Take jobs out of one lane onto a fresh lease.';

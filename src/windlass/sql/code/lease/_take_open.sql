@@ -2,8 +2,8 @@
 -- those of claim_jobs; p_limited: whether there are limits at all.
 -- definer: none
 create function windlass._take_open(
-  p_node uuid, p_queues text[], p_kinds text[], p_limit integer, p_now timestamptz, p_lease interval, p_lanes integer[],
-  p_marks bigint[], p_only boolean, p_limited boolean, p_wait boolean,
+  p_node uuid, p_queues text[], p_kinds text[], p_limit integer, p_now timestamptz, p_lease double precision,
+  p_lanes integer[], p_marks bigint[], p_only boolean, p_limited boolean, p_wait boolean,
   out tokens uuid[], out tenants uuid[], out lanes integer[], out jobs uuid[], out versions integer[],
   out counted integer[], out ends timestamptz[], out open integer[])
 language plpgsql volatile

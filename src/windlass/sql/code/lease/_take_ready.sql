@@ -4,7 +4,8 @@
 -- definer: none
 create function windlass._take_ready(
   p_node uuid, p_lanes integer[], p_priorities integer[], p_flows text[], p_weights integer[], p_one_line boolean[],
-  p_marks bigint[], p_firsts bigint[], p_limit integer, p_now timestamptz, p_lease interval, p_limited boolean, p_wait boolean,
+  p_marks bigint[], p_firsts bigint[], p_limit integer, p_now timestamptz, p_lease double precision,
+  p_limited boolean, p_wait boolean,
   out tokens uuid[], out tenants uuid[], out lanes integer[], out jobs uuid[], out versions integer[],
   out counted integer[], out ends timestamptz[])
 language plpgsql volatile

@@ -6,7 +6,7 @@
 -- definer: none
 create function windlass._take_turn(
   p_node uuid, p_lanes integer[], p_priorities integer[], p_places bigint[], p_ranks bigint[], p_weights integer[],
-  p_marks bigint[], p_shares integer[], p_offers integer[], p_left integer, p_lease interval,
+  p_marks bigint[], p_shares integer[], p_offers integer[], p_left integer, p_lease double precision,
   out tokens uuid[], out tenants uuid[], out lanes integer[], out jobs uuid[], out versions integer[],
   out counted integer[], out ends timestamptz[])
 language plpgsql volatile
@@ -44,13 +44,13 @@ begin
   ), leased as (
     insert into windlass_data.lease
       (id, tenant_id, lane_id, node_id, claimed_at, expires_at, open, job_ids, versions, counted)
-    select c.token, c.tenant_id, c.lane_id, p_node, c.now, c.now + p_lease, count(*),
+    select c.token, c.tenant_id, c.lane_id, p_node, c.now, c.now + make_interval(secs => p_lease), count(*),
            array_agg(c.job_id), array_agg(c.version), array_agg(c.counted)
     from claimed as c
     group by c.token, c.now, c.tenant_id, c.lane_id
   )
   select array_agg(c.token), array_agg(c.tenant_id), array_agg(c.lane_id), array_agg(c.job_id), array_agg(c.version),
-         array_agg(c.counted), array_agg(c.now + p_lease)
+         array_agg(c.counted), array_agg(c.now + make_interval(secs => p_lease))
   into tokens, tenants, lanes, jobs, versions, counted, ends
   from claimed as c;
 end

@@ -24,69 +24,72 @@ set enable_seqscan = off
 set enable_memoize = off
 as $$
 declare
+  -- A lone job waits for each line that is passed here: what is rare is looked at only when it is there.
   v_now timestamptz := windlass_data.clock();
-  v_lease interval;
-  v_bound boolean; v_limited boolean; v_due boolean; v_waits integer; v_said boolean; v_busy integer[]; v_plain boolean;
-  v_tokens uuid[]; v_tenants uuid[]; v_lanes integer[]; v_jobs uuid[]; v_versions integer[]; v_counted integer[];
-  v_ends timestamptz[]; v_open integer[];
+  v_bound boolean := false; v_limited boolean := false; v_said boolean; v_plain boolean; v_again boolean := false;
+  v_due boolean; v_waits integer; v_busy integer[];
+  v_took record; v_range record;
   v_count integer;
-  v_first uuid;
-  v_last uuid;
 begin
   if windlass._is_bad_claim(p_node, p_queues, p_limit, p_lease_seconds, p_lanes, p_marks, p_only) then
     raise exception 'a claim needs a node, queues, a limit to 10000, a lease from 0.1 s to a day, and a mark for each lane'
       using errcode = 'WL007';
   end if;
-  v_lease := make_interval(secs => p_lease_seconds);
-  select o.* into v_bound, v_limited, v_due, v_waits, v_said, v_busy
+  select o.* into v_said, v_due, v_waits, v_busy
   from windlass._look_around(p_node, p_queues, p_kinds, v_now, p_since) as o;
-  if v_bound then
-    p_wait := windlass._is_own_node(p_node) and p_wait;  -- an invented node would hear what is for others
+  if v_said then
+    select c.* into v_bound, v_limited, v_said from windlass._look_closer(p_node, p_queues) as c;
+    if v_bound then
+      p_wait := windlass._is_own_node(p_node) and p_wait;  -- an invented node would hear what is for others
+    end if;
   end if;
   if v_due and not p_only then
     perform windlass._promote_jobs(greatest(p_limit, 100), p_since);
   end if;
-  for v_round in 1..2 loop
+  loop
     v_plain := not (v_said or v_limited or v_bound);  -- nothing was said of anything
     if v_plain and p_only then
-      select t.* into v_tokens, v_jobs
-      from windlass._take_lanes(p_node, p_queues, p_kinds, p_lanes, p_marks, p_limit, v_lease) as t;
-      v_plain := v_jobs is not null;
+      v_took := windlass._take_lanes(p_node, p_queues, p_kinds, p_lanes, p_marks, p_limit, p_lease_seconds);
+      v_plain := v_took.jobs is not null;
     elsif v_plain and not v_due and v_busy[1] = v_busy[cardinality(v_busy)] and cardinality(v_busy) < 3 then
       -- One line, perhaps listed twice: nobody takes turns.
-      select t.* into v_tokens, v_jobs
-      from windlass._take_lane(
-        p_node, v_busy[1], coalesce(p_marks[array_position(p_lanes, v_busy[1])], 0), p_limit, v_lease) as t;
+      v_took := windlass._take_lane(
+        p_node, v_busy[1], coalesce(p_marks[array_position(p_lanes, v_busy[1])], 0), p_limit, p_lease_seconds);
     else
       v_plain := false;
     end if;
     if not v_plain then
-      select t.* into v_tokens, v_tenants, v_lanes, v_jobs, v_versions, v_counted, v_ends, v_open
-      from windlass._take_open(
-        p_node, p_queues, p_kinds, p_limit, v_now, v_lease, p_lanes, p_marks, p_only, v_limited, v_round = 1) as t;
+      v_took := windlass._take_open(
+        p_node, p_queues, p_kinds, p_limit, v_now, p_lease_seconds, p_lanes, p_marks, p_only, v_limited, not v_again);
     end if;
-    v_count := coalesce(cardinality(v_jobs), 0);
-    exit when v_count > 0 or p_only
-      or not exists (select from windlass.expire_leases(
-        greatest(p_limit, 100), case when p_since is not null then interval '1 minute' end));
+    v_count := coalesce(cardinality(v_took.jobs), 0);
+    exit when v_count > 0 or p_only or v_again;
+    exit when not exists (select from windlass.expire_leases(
+      greatest(p_limit, 100), case when p_since is not null then interval '1 minute' end));
     v_due := true;  -- what was recovered may stand in other lanes
+    v_again := true;
   end loop;
-  select r.first, r.last into v_first, v_last from windlass._id_range(v_jobs) as r;
-  -- A statement of its own: the one that takes does not see jobs that were committed after it began.
-  if v_plain then
-    return query select * from windlass._read_leases(v_tokens, v_first, v_last);
-  else
-    return query
-    select * from windlass._read_turns(v_tokens, v_tenants, v_lanes, v_jobs, v_versions, v_counted, v_ends, v_first, v_last);
+  if v_count > 0 then
+    v_range := windlass._id_range(v_took.jobs);
+    -- A statement of its own: the one that takes does not see jobs that were committed after it began.
+    if v_plain then
+      return query select * from windlass._read_leases(v_took.tokens, v_range.first, v_range.last);
+    else
+      return query
+      select * from windlass._read_turns(
+        v_took.tokens, v_took.tenants, v_took.lanes, v_took.jobs, v_took.versions, v_took.counted, v_took.ends,
+        v_range.first, v_range.last);
+    end if;
   end if;
-  expires_at := case when p_hint and v_limited and v_count < p_limit then windlass._next_room(v_open, v_now) end;
-  if expires_at is not null then
-    seq := extract(epoch from expires_at - v_now) * 1000000;
-    return next;
+  if v_limited and p_hint and v_count < p_limit then
+    expires_at := windlass._next_room(v_took.open, v_now);
+    if expires_at is not null then
+      seq := extract(epoch from expires_at - v_now) * 1000000;
+      return next;
+    end if;
   end if;
-  p_wait := p_wait and v_count < least(p_limit, 10);
-  if v_waits <> p_wait::integer * cardinality(p_queues) then
-    perform windlass._set_waiting(p_node, p_queues, p_wait);
+  if v_waits <> (p_wait and v_count < least(p_limit, 10))::integer * cardinality(p_queues) then
+    perform windlass._set_waiting(p_node, p_queues, p_wait and v_count < least(p_limit, 10));
   end if;
 end
 $$;

@@ -1,0 +1,27 @@
+-- Whether anything was ever said of what a claim must keep to.  In most installations nothing was, and then a claim learns so
+-- from one empty table instead of five: what it looks at is what a lone job waits for.  A row stays for good: taking it
+-- back could overtake whoever says something at the same moment.
+create table windlass_data.said (what text collate "C" primary key);
+
+create function windlass_data.note_said() returns trigger
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  insert into windlass_data.said (what) values (tg_table_name) on conflict do nothing;
+  return null;
+end
+$$;
+comment on function windlass_data.note_said() is 'Note that something was said in the table that was written.';
+revoke all on function windlass_data.note_said() from public;
+
+create trigger said after insert on windlass_data.gate
+  for each statement execute function windlass_data.note_said();
+create trigger said after insert on windlass_data.queue
+  for each statement execute function windlass_data.note_said();
+create trigger said after insert on windlass_data.role_tenant
+  for each statement execute function windlass_data.note_said();
+create trigger said after insert or update on windlass_data.tenant
+  for each row when (new.weight <> 1) execute function windlass_data.note_said();
+create trigger said after insert or update on windlass_data.job_limit
+  for each row when (new.claims) execute function windlass_data.note_said();
