@@ -14,6 +14,8 @@ pytestmark = pytest.mark.timeout(600)
 
 BATCH = 500
 LANES = 125
+FIRST_KEPT = 6
+"""Beyond the five times after which a plan may be kept."""
 FIRST_TENANT = "00000000-0000-7000-9000-"
 
 _TENANTS = """
@@ -60,7 +62,10 @@ def grow(db: Database, tenants: tuple[int, int], ready: int, next_week: int) -> 
 
 
 def pages_of(db: Database, conn: Any) -> dict[str, int]:
-    """Pages that each hot call reads in a session that has made it before; nothing of it is kept."""
+    """Pages that each hot call reads in a session that has made it before; nothing of it is kept.
+
+    The least of three times: whatever else the server does may make a session read its catalog again.
+    """
     lanes = db.fetch(
         "select b.lane_id, b.tenant_id from windlass_data.busy_lane as b order by 1 limit %s",
         LANES,
@@ -74,15 +79,15 @@ def pages_of(db: Database, conn: Any) -> dict[str, int]:
     )
     claim = "select * from windlass.claim_jobs(%s, '{default}', null, %s, 30, false, %s, %s, true)"
     batch = json.dumps([{"kind": "mail", "payload": {}}] * BATCH)
-    found: dict[str, int] = {}
+    found: dict[str, list[int]] = {}
     scanned: set[str] = set()
 
     def cost(name: str, query: str, *given: Any) -> None:
         made = measure(conn, query, *given)
         scanned.update(made.scanned)
-        found[name] = made.pages
+        found.setdefault(name, []).append(made.pages)
 
-    for _ in range(7):  # beyond the five after which a plan may be kept
+    for _ in range(FIRST_KEPT + 3):
         with conn.transaction(force_rollback=True):
             conn.execute("set local session authorization windlass_app")
             jobs = Session(conn, node=uuid4())
@@ -100,7 +105,7 @@ def pages_of(db: Database, conn: Any) -> dict[str, int]:
             survey = "select * from windlass.survey_lanes(%s, '{elsewhere}', null, %s, %s, %s)"
             cost("survey", survey, jobs.node, named, [0] * LANES, [0] * LANES)
     assert not scanned, "tables read from end to end"
-    return found
+    return {name: min(pages[FIRST_KEPT:]) for name, pages in found.items()}
 
 
 def test_a_million_jobs_of_ten_thousand_tenants_change_no_hot_call(db: Database) -> None:
