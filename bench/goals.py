@@ -49,9 +49,11 @@ GOALS = (
         5.0,
         system="graphile-worker",
     ),
-    Goal("held snapshot with 100 tenants, against the control", "W6-tenants", "ratio", 0.9, other="W6c"),
-    Goal("held snapshot with retries, against the control", "W6-retries", "ratio", 0.9, other="W6c"),
-    Goal("held snapshot with late commits, against the control", "W6-late", "ratio", 0.9, other="W6c"),
+    Goal(
+        "held snapshot with 100 tenants, against its control", "W6-tenants", "ratio", 0.9, other="W6c-tenants"
+    ),
+    Goal("held snapshot with retries, against its control", "W6-retries", "ratio", 0.9, other="W6c-retries"),
+    Goal("held snapshot with late commits, against its control", "W6-late", "ratio", 0.9, other="W6c-late"),
     Goal("1,000 tenants, against one", "tenants-1000", "rate", 0.85, other="tenants-1"),
     Goal("10,000 tenants, against one", "tenants-10000", "rate", 0.75, other="tenants-1"),
     Goal("100 tenants with limits, against without", "limits-100", "rate", 0.85, other="tenants-100"),

@@ -8,7 +8,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -138,10 +138,17 @@ def _workload(
     return Workload(name, title, "ratio", "×", run, frozenset({needs}), core=core, also=also)
 
 
+_VARIANTS = (
+    ("tenants", "with the jobs of 100 tenants", Variant(tenants=TENANTS), "tenants"),
+    ("retries", "where every tenth job fails once", Variant(flaky=True), "retry"),
+    ("late", "with transactions that commit late", Variant(late=True), "late"),
+)
 WORKLOADS = (
     _workload("W6", "90 s under a held snapshot, last ÷ first ten seconds", Variant(), core=True),
     _workload("W6c", "the same without the snapshot", Variant(snapshot=False), core=True),
-    _workload("W6-tenants", "W6 with the jobs of 100 tenants", Variant(tenants=TENANTS), "tenants"),
-    _workload("W6-retries", "W6 where every tenth job fails once", Variant(flaky=True), "retry"),
-    _workload("W6-late", "W6 with transactions that commit late", Variant(late=True), "late"),
+    *(_workload(f"W6-{name}", f"W6 {what}", variant, needs) for name, what, variant, needs in _VARIANTS),
+    *(
+        _workload(f"W6c-{name}", f"W6c {what}", replace(variant, snapshot=False), needs)
+        for name, what, variant, needs in _VARIANTS
+    ),
 )
