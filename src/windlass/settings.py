@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from windlass.errors import InvalidInput
 from windlass.model import MAX_ERROR_BYTES, MAX_PAYLOAD_BYTES, MAX_RESULT_BYTES, check_queue, check_slug
+from windlass.model.address import check_address
 from windlass.model.faults import fault_in_words
 
 PREFIX = "WINDLASS_"
@@ -70,7 +71,7 @@ def _lower(value: Any) -> Any:
     return value.lower() if isinstance(value, str) else value
 
 
-DatabaseUrl = Annotated[str, AfterValidator(_check_url)]
+DatabaseUrl = Annotated[str, AfterValidator(_check_url), _named(check_address)]
 QueueName = Annotated[str, _named(check_queue)]
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 LeaseSeconds = Annotated[float, Field(ge=0.1, le=86_400, allow_inf_nan=False)]

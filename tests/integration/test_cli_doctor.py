@@ -111,6 +111,26 @@ def test_whoever_migrates_is_told_not_to_run(windlass: Command, db: Database, lo
     assert finding(answer, "schema")["level"] == "ok"
 
 
+@pytest.mark.direct(reason="gives an option at the start, which the pooler refuses")
+def test_a_login_whose_arrays_have_no_nulls(windlass: Command, db: Database) -> None:
+    url = db.url() + "&options=-carray_nulls%3Doff"
+    answer = windlass.here("doctor", "--json", "--database-url", url)
+    assert "array_nulls is off" in finding(answer, "server")["sentence"]
+    assert answer.code == 1
+
+
+@pytest.mark.outer_versions
+def test_a_member_that_has_none_of_its_groups_rights(windlass: Command, db: Database) -> None:
+    """As is, from PostgreSQL 16 on, whoever created the groups."""
+    db.execute("create role maker login noinherit in role windlass_worker", role="superuser")
+    try:
+        answer = windlass.here("doctor", "--json", "--database-url", db.server.url("maker", db.name))
+    finally:
+        db.execute("drop role maker", role="superuser")
+    assert finding(answer, "role")["details"]["groups"] == []
+    assert (finding(answer, "schema")["level"], finding(answer, "role")["level"]) == ("fail", "fail")
+
+
 def test_a_role_that_may_not_try_everything_is_told_so(windlass: Command, db: Database) -> None:
     answer = windlass.here("doctor", "--json", "--database-url", db.url("producer")).ok()
     assert finding(answer, "isolation")["level"] == "warn"

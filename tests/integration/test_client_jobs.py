@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import timedelta
+from typing import assert_type
 
 import pytest
 from pydantic import BaseModel
@@ -38,7 +39,7 @@ def test_a_result_is_read_as_the_handler_declares_it(shop: Shop) -> None:
 
     handle = forecast.enqueue_sync("Rome")
     shop.work(forecast={"degrees": 21})
-    assert handle.wait() == Weather(degrees=21)
+    assert assert_type(handle.wait(), Weather) == Weather(degrees=21)  # no decision comes back
     assert shop.app.sync.wait_job(handle.id) == Weather(degrees=21)
     assert handle.get().result == {"degrees": 21}
 
@@ -77,6 +78,9 @@ def test_waiting_ends(shop: Shop) -> None:
         handle.wait(timeout=0.05)
     with pytest.raises(WaitTimeout):
         handle.wait(timeout=0)
+    for never in (float("nan"), "3"):
+        with pytest.raises(InvalidInput, match="a timeout is a number of seconds"):
+            handle.wait(timeout=never)  # type: ignore[arg-type]
 
 
 def test_waiting_for_nothing(shop: Shop) -> None:

@@ -8,6 +8,7 @@ from tests.integration.crew import Crew, until
 from tests.pooler import PROGRAM, LocalPooler, environment_for, pooled_defaults
 from tests.support import Database
 from windlass import NewJob, Windlass
+from windlass.client import SyncClient
 from windlass.settings import Settings
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="pgbouncer is not installed")
@@ -43,6 +44,19 @@ async def test_all_but_the_listener_share_two_sessions(crew: Crew, request: pyte
         seen = crew.db.fetch_row(SESSIONS, role="superuser")
     assert 1 <= seen.working <= 2 + len(crew.db._open)
     assert seen.listening == (2 if "listens" in request.node.name else 0)
+
+
+def test_clients_that_were_not_told_of_the_pooler_enqueue_all_the_same(db: Database) -> None:
+    """What the first has prepared stays in a session that the second is given."""
+    pooler = LocalPooler(db.direct_url(), polls=True)
+    try:
+        for number in range(2):
+            with SyncClient(Settings(database_url=pooler.url(db.direct_url()))) as client:
+                for each in range(6):  # often enough for the driver to prepare what it is asked
+                    job = client.enqueue(NewJob(kind="nod", payload=[number, each]))
+                    assert client.get_job(job.id).payload == [number, each]
+    finally:
+        pooler.stop()
 
 
 def test_what_is_told_beside_the_address(crew: Crew, request: pytest.FixtureRequest) -> None:

@@ -180,7 +180,7 @@ async def test_run_due_follows_jobs_into_queues_that_did_not_exist(mill: Mill) -
 async def test_run_due_keeps_to_the_queues_named(mill: Mill) -> None:
     await mill.split.enqueue([])
     await mill.grind.enqueue("rye")
-    assert [one.kind for one in await run_due(mill.app, queues=["orders"])] == ["split"]
+    assert [one.kind for one in await run_due(mill.app, queues="orders")] == ["split"]
     assert mill.ran == []
 
 

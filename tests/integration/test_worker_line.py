@@ -275,3 +275,4 @@ async def test_log_lines_of_a_handler_carry_its_own_job(crew: Crew) -> None:
         await worker.idle()
     assert len(fields) == 15
     assert all(line["job_id"] == str(ids[line["n"][0]]) and line["worker_id"] == "n1" for line in fields)
+    assert {line["node_id"] for line in fields} == {str(worker.node_id)}

@@ -4,6 +4,7 @@ import psycopg
 import pytest
 
 from tests.support import Database
+from windlass.db.call import Call, Row
 from windlass.db.connect import (
     connect,
     connect_async,
@@ -11,6 +12,7 @@ from windlass.db.connect import (
     translate,
     translated,
 )
+from windlass.db.database import run
 from windlass.errors import (
     Forbidden,
     IdempotencyConflict,
@@ -70,6 +72,32 @@ async def test_behind_a_transaction_pooler_nothing_is_prepared(db: Database) -> 
         assert conn.execute("select count(*) from pg_prepared_statements").fetchone() == (0,)
     async with await connect_async(db.url(), pooler="transaction") as other:
         assert other.prepare_threshold is None
+
+
+def test_no_two_connections_prepare_under_one_name(db: Database) -> None:
+    """Behind a pooler that nobody spoke of, one would run the other's statement."""
+    names = set()
+    for number in range(2):
+        with connect(db.direct_url()) as conn:
+            conn.execute(f"select {number}".encode(), prepare=True)
+            (name,) = conn.execute("select name from pg_prepared_statements").fetchone() or ("",)
+            names.add(name)
+    assert len(names) == 2
+
+
+def test_a_statement_that_somebody_else_prepared_in_this_session_is_taken_as_ours(db: Database) -> None:
+    call: Call[list[Row]] = Call("select $1::text", ("x",), list, hot=True)
+    with connect(db.direct_url()) as conn:
+        run(conn, call)
+        conn.prepared.clear()  # as a pooler does that gives the session to another client
+        with conn.transaction():
+            assert run(conn, call) == [("x",)]
+        assert run(conn, call) == [("x",)]
+        assert conn.execute("select count(*) from pg_prepared_statements").fetchone() == (1,)
+        conn.execute("deallocate all")
+        with pytest.raises(Unavailable) as caught:
+            run(conn, call)
+        assert "WINDLASS_POOLER=transaction" in caught.value.details["hint"]
 
 
 def test_our_own_errors_arrive_with_code_hint_and_named_details(db: Database) -> None:

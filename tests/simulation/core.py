@@ -188,6 +188,7 @@ class Core(Lines):
             self.notes.append(("canceled", job))
         state = self.state(job)
         if state == "running":
+            job.reasons.append(reason)
             job.cancel_requested = True
         elif state != "canceled":
             raise Refused("WL004")

@@ -75,6 +75,8 @@ class Job:
     ended_at: int | None = None
     ended_reason: str | None = None
     cancel_requested: bool = False
+    reasons: list[str | None] = field(default_factory=list)
+    """Of those who asked while it ran."""
     attempts: list[Attempt] = field(default_factory=list)
     cost: int = 0
 

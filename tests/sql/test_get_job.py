@@ -69,6 +69,24 @@ def test_a_canceled_job_says_why(jobs: Session, clock: Clock) -> None:
     assert (job.state, job.ended_reason, job.finished_at) == ("canceled", "no longer wanted", now)
 
 
+def test_a_job_canceled_while_it_ran_says_why(jobs: Session) -> None:
+    """By the reason of the first who asked."""
+    job_id = jobs.enqueue()
+    held = jobs.claim_one()
+    jobs.cancel(job_id, "first")
+    jobs.cancel(job_id, "second")
+    assert jobs.get(job_id).ended_reason is None
+    jobs.fail(held, outcomes=["canceled"])
+    assert (jobs.get(job_id).state, jobs.get(job_id).ended_reason) == ("canceled", "first")
+
+
+def test_a_reason_that_came_after_the_end_is_none_of_it(jobs: Session) -> None:
+    job_id = jobs.enqueue()
+    jobs.fail(jobs.claim_one(), outcomes=["canceled"])  # by its handler's own decision
+    jobs.cancel(job_id, "too late")
+    assert (jobs.get(job_id).state, jobs.get(job_id).ended_reason) == ("canceled", None)
+
+
 def test_a_running_job_shows_that_it_is_asked_to_stop(jobs: Session) -> None:
     job_id = jobs.enqueue()
     jobs.claim_one()

@@ -72,6 +72,25 @@ def test_the_latest_come_first_to_hand_and_older_ones_by_page(db: Database, jobs
             numbers(limit=limit)
 
 
+def test_a_node_is_called_by_its_name_where_the_session_may_know_it(db: Database, jobs: Session) -> None:
+    job_id = jobs.enqueue()
+    jobs.release(jobs.claim_one())
+    jobs.claim_one()
+
+    def names(role: str = "app") -> list[str | None]:
+        of_job: dict[str, Any] = {"tenant": DEFAULT_TENANT, "job": job_id, "role": role}
+        return [
+            row.node_name
+            for row in (*call(db, "list_attempts", **of_job), *call(db, "list_history", **of_job))
+        ]
+
+    assert set(names()) == {None}  # it never said what it is called
+    db.fetch("select windlass.heartbeat_node(%s, 'mill')", NODE)
+    assert names() == ["mill", "mill", None, "mill", "mill", "mill"]
+    bind(db, "reader", DEFAULT_TENANT)
+    assert set(names("reader")) == {None}
+
+
 def test_foreign_and_unknown_jobs_get_the_same_answer(db: Database, jobs: Session, other: Session) -> None:
     foreign = other.enqueue()
     other.claim_one()

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from tests.sql.operate import bind, call, kill
-from tests.sql.steps import DEFAULT_TENANT, OTHER_TENANT, Session
+from tests.sql.steps import DEFAULT_TENANT, NODE, OTHER_TENANT, Session
 from tests.support import Clock, Database
 
 pytestmark = pytest.mark.every_version
@@ -25,11 +25,16 @@ def read(db: Database, view: str, tenant: UUID | str | None, role: str = "reader
 @pytest.fixture
 def lived(db: Database, jobs: Session, other: Session, clock: Clock) -> None:
     """Two tenants with a job in every state, and with events."""
+    db.fetch("select windlass.heartbeat_node(%s, 'mill')", NODE)
     for session in (jobs, other):
         again = kill(session, kind=f"again-{session.tenant}")
         call(db, "redrive_jobs", tenant=session.tenant, jobs=[again])
         kill(session, kind="die")
         session.cancel(session.enqueue("cancel"))
+        stopped = session.enqueue("stop")
+        held = next(row for row in session.claim(9, kinds=["stop"]) if row.tenant_id == session.tenant)
+        session.cancel(stopped, "enough")
+        session.fail(held, outcomes=["canceled"])
         for state in ("succeeded", "skipped"):
             session.enqueue(state)
             held = next(row for row in session.claim(9, kinds=[state]) if row.tenant_id == session.tenant)
@@ -45,7 +50,7 @@ def lived(db: Database, jobs: Session, other: Session, clock: Clock) -> None:
 @pytest.mark.usefixtures("lived")
 def test_jobs_agree_with_get_job(db: Database, jobs: Session) -> None:
     rows = read(db, "jobs", DEFAULT_TENANT)
-    assert len(rows) == 9
+    assert len(rows) == 10
     for row in rows:
         told = jobs.get(row.id)
         shared = set(row._fields) & set(told._fields)

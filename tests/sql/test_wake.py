@@ -1,5 +1,6 @@
 """Where a turn or a place is free again, only nodes are told that can run what may have waited for it."""
 
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
@@ -25,9 +26,13 @@ def wait_for_work(db: Database) -> None:
 
 def told_by(db: Database, jobs: Session, held: Any) -> set[UUID]:
     """Whom the success of a job tells: there are two notices at most, as there is one job."""
+    return told(db, lambda: jobs.complete(held))
+
+
+def told(db: Database, act: Callable[[], Any]) -> set[UUID]:
     listener = db.connect()
     listener.execute("listen windlass")
-    jobs.complete(held)
+    act()
     db.execute("select pg_notify('windlass', 'last')")
     heard: list[str] = []
     for notice in listener.notifies(timeout=10):
@@ -76,3 +81,18 @@ def test_a_limit_that_names_neither_narrows_nothing(db: Database, jobs: Session)
     held = jobs.claim_one()
     wait_for_work(db)
     assert len(told_by(db, jobs, held)) == 2
+
+
+@pytest.mark.parametrize("fields", [{}, {"key": "k", "max_attempts": 2}], ids=["plain", "with a key"])
+def test_a_quiet_transaction_tells_nobody(db: Database, jobs: Session, fields: dict[str, Any]) -> None:
+    """So that it can be prepared to be committed in two phases, which one with a notice cannot."""
+    assert Session(db.connection(), node=MAIL).claim(1, kinds=["mail"], wait=True) == []
+
+    def enqueue(quiet: str) -> None:
+        with db.connection().transaction():
+            db.execute(f"set local windlass.quiet = {quiet}")
+            jobs.enqueue("mail", **fields)
+            fields.clear()
+
+    assert told(db, lambda: enqueue("on")) == set()
+    assert told(db, lambda: enqueue("off")) == {MAIL}

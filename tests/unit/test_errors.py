@@ -85,6 +85,8 @@ def test_own_sqlstates_map_to_their_class(cls: type[WindlassError]) -> None:
         ("57P01", Unavailable),
         ("57P03", Unavailable),
         ("25006", Unavailable),
+        ("26000", Unavailable),
+        ("42P05", Unavailable),
         ("55P03", Unavailable),
         ("42501", Forbidden),
         ("28P01", Forbidden),
@@ -107,6 +109,12 @@ def test_states_of_postgresql_map_by_what_the_caller_should_do(
     error = from_sqlstate(sqlstate, "a sentence")
     assert type(error) is expected
     assert error.details.get("sqlstate") == sqlstate
+
+
+@pytest.mark.parametrize("sqlstate", ["26000", "42P05"])
+def test_a_session_that_changed_hands_says_what_to_set(sqlstate: str) -> None:
+    hint = from_sqlstate(sqlstate, 'prepared statement "x" …').details["hint"]
+    assert "WINDLASS_POOLER=transaction" in hint
 
 
 @pytest.mark.parametrize("cls", ERROR_CLASSES, ids=lambda cls: cls.__name__)

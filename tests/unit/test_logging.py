@@ -28,9 +28,12 @@ from windlass.telemetry import (
     current_job,
     job_fields,
     log_signals,
+    mark_node,
+    mark_running,
     running_job,
 )
 from windlass.telemetry.logs import MAX_LINE_LENGTH, CommandHandler
+from windlass.worker.context import JobContext
 
 TEN = (
     "timestamp",
@@ -160,6 +163,26 @@ def test_what_the_caller_says_about_a_job_stays() -> None:
         assert JobFields().filter(made)
     assert vars(made)["job_id"] == "other"
     assert vars(made)["kind"] == "mail.send"
+
+
+def test_what_a_handler_adds_to_a_line_stands_beside_its_job(stream: io.StringIO) -> None:
+    configure_logging("json", "info", stream)
+    moment = datetime(2030, 1, 1, tzinfo=UTC)
+    JobContext(claimed(), "node-1").log.info("sent", extra={"order": 7, "run_at": moment, "kind": "other"})
+    (line,) = lines(stream)
+    assert (line["order"], line["kind"], line["job_id"]) == (7, "other", str(JOB_ID))
+    assert line["run_at"] == "2030-01-01T00:00:00Z"
+
+
+def test_the_node_of_a_job_is_told_by_its_id_too(stream: io.StringIO) -> None:
+    configure_logging("json", "info", stream)
+    scope = contextvars.copy_context()
+    scope.run(mark_node, TENANT_ID)
+    scope.run(mark_running, "node-1", claimed())
+    scope.run(logging.getLogger("some.library").info, "half way")
+    (line,) = lines(stream)
+    assert line["node_id"] == str(TENANT_ID)
+    assert str(TENANT_ID) not in HumanFormatter().format(record(node_id=str(TENANT_ID)))
 
 
 def test_extra_fields_follow_and_secrets_do_not() -> None:

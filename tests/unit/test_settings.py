@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 from pydantic import ValidationError
 
 from windlass.errors import InvalidInput
@@ -166,7 +167,7 @@ def test_masked_url(url: str, shown: str) -> None:
     [
         f"postgresql://u:{SECRET}@h/db",
         f"postgresql://u:a@{SECRET}@h/db",
-        f"postgresql://u:a/{SECRET}@h/db",
+        f"postgresql://u:1/{SECRET}@h/db",
         f"postgresql://u:a?{SECRET}@h/db",
         f"postgresql://u:a:{SECRET}#@h/db",
         f"postgresql://h/db?password={SECRET}",
@@ -196,3 +197,41 @@ def test_no_password_in_a_refusal(url: str) -> None:
 def test_settings_of_equal_content_are_equal() -> None:
     environ: dict[str, Any] = {"WINDLASS_NODE_NAME": "n"}
     assert Settings.from_env(environ) == Settings.from_env(environ)
+
+
+@pytest.mark.parametrize(
+    ("url", "fault"),
+    [
+        ("postgresql://u:hunter2@h:notaport/db", "has a port that is no number from 1 to 65535"),
+        ("postgresql://u@h:5432,h2:65536/db", "has a port"),
+        ("postgresql://u:hunter2@odd:hunter2@h/db", "has a port"),  # an @ that should have been %40
+        ("postgresql://u:a/hunter2@h/db", "has a port"),
+        ("postgresql:///db?host=/tmp&port=x", "has a port"),
+        ("host=h port='5432,zero' password=hunter2", "has a port"),
+        ("postgresql://u@h/db?sslmode=bogus", "has a sslmode that is none of disable, allow, prefer"),
+        ("host=h sslmode = 'verify_full'", "has a sslmode"),
+        ("postgresql://u@h/db?target_session_attrs=rw", "has a target_session_attrs that is none of any"),
+        ("postgresql://u@h/db?connect_timeout=soon", "has a connect_timeout that is no whole number"),
+    ],
+)
+def test_an_address_that_cannot_be_right_is_refused(url: str, fault: str) -> None:
+    for variable in ("WINDLASS_DATABASE_URL", "WINDLASS_LISTEN_URL"):
+        with pytest.raises(InvalidInput, match=f"^{variable} {fault}") as caught:
+            Settings.from_env({variable: url})
+        assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://",
+        "postgresql:///db?host=%2Ftmp&port=6432",
+        "postgresql://u:a?b:c@[::1]:5432,h,[fe80::1]:6432/db?sslmode=verify-full&connect_timeout=5",
+        "postgres://u:p%40x@h:/db?sslmode=",
+        "postgresql://h?options=-c%20search_path%3Dx",
+        r"host=h port=5432,,6432 password='it\'s port=x' sslmode=require",
+    ],
+)
+def test_an_address_that_libpq_would_take_is_taken(url: str) -> None:
+    conninfo_to_dict(url)
+    assert Settings.from_env({"WINDLASS_DATABASE_URL": url}).database_url == url

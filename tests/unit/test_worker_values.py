@@ -12,14 +12,18 @@ import pytest
 from windlass.db.link import Backoff
 from windlass.errors import InvalidInput, Unavailable
 from windlass.model import Cancel, ClaimedJob, RetryAfter, Skip, Snooze
+from windlass.model.redrive import SYSTEM_QUEUE
 from windlass.telemetry import Signal, Telemetry
 from windlass.worker import claims, leases
 from windlass.worker.claims import MAX_AHEAD, Pace
 from windlass.worker.context import JobContext
 from windlass.worker.leases import Leases
 from windlass.worker.outage import Outage
+from windlass.worker.registry import Registry
 from windlass.worker.signals import Signals
+from windlass.worker.system import SystemWorker
 from windlass.worker.words import Limits, Word, word_for_crash, word_for_error, word_for_stop, word_for_value
+from windlass.worker.worker import Worker
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
@@ -49,6 +53,40 @@ def test_waits_grow_to_a_cap_and_begin_anew() -> None:
         assert longest / 2 <= backoff.next() <= longest
     backoff.reset()
     assert backoff.next() <= 1.0
+
+
+def test_a_failure_is_told_with_what_to_do_about_it() -> None:
+    heard: list[Signal] = []
+    outage = Outage("claiming", Signals(Telemetry([heard.append])))
+    outage.failed(Unavailable("gone", hint="Set it."))
+    assert heard[0].fields["hint"] == "Set it."
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"concurrency": "3"}, "concurrency is a whole number from 1 on, not '3'"),
+        ({"concurrency": 0}, "concurrency"),
+        ({"poll_seconds": float("nan")}, "poll_seconds"),
+        ({"poll_seconds": 0}, "poll_seconds"),
+        ({"grace_seconds": "soon"}, "grace_seconds"),
+        ({"grace_seconds": -1}, "grace_seconds"),
+        ({"lease_seconds": 0.01}, "a lease lasts"),
+        ({"lease_seconds": None}, "lease_seconds"),
+        ({"node_name": "x" * 201}, "at most 200 characters"),
+        ({"queues": ()}, "needs a queue"),
+        ({"queues": ""}, "must not be empty"),
+    ],
+)
+def test_what_a_worker_cannot_be_told(options: dict[str, Any], said: str) -> None:
+    for make in (Worker, SystemWorker):
+        with pytest.raises(InvalidInput, match=said):
+            make("postgresql://x@/y", Registry(), **options)
+
+
+def test_a_name_by_itself_is_one_queue() -> None:
+    assert Worker("postgresql://x@/y", Registry(), queues="mail").queues == ("mail",)
+    assert SystemWorker("postgresql://x@/y", Registry(), queues="mail").queues == ("mail", SYSTEM_QUEUE)
 
 
 def test_an_outage_is_told_once_and_its_end_too() -> None:

@@ -8,14 +8,16 @@ from windlass.client.effects import Operation, asynchronous, synchronous
 from windlass.client.jobs import JobOperations
 from windlass.errors import InvalidInput
 from windlass.model import Attempt, Job, JobState, Transition
+from windlass.model.decision import Decision
 from windlass.model.explanation import Explanation
 
 __all__ = ["JobHandle", "SyncJobHandle"]
 
-R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)  # what the handler returns: its result, or a decision
+T = TypeVar("T")  # the result alone: a decision is never waited for
 
 
-class HandleOperations(Generic[R]):
+class HandleOperations:
     """What can be asked of one job."""
 
     def __init__(self, jobs: JobOperations, job_id: UUID, tenant_id: UUID) -> None:
@@ -23,12 +25,7 @@ class HandleOperations(Generic[R]):
         self._job_id = job_id
         self._tenant_id = tenant_id
 
-    def wait(self, timeout: float | None = None) -> Operation[R]:
-        """The result, once the job has succeeded.
-
-        JobFailed if it ends as dead, canceled or skipped; WaitTimeout if it has not ended in `timeout`
-        seconds.  The database is asked every half second at most.
-        """
+    def wait(self, timeout: float | None = None) -> Operation[Any]:
         return self._jobs.wait_job(self._job_id, timeout=timeout, tenant=self._tenant_id)
 
     def get(self) -> Operation[Job]:
@@ -52,7 +49,7 @@ class HandleOperations(Generic[R]):
         return self._jobs.cancel_job(self._job_id, reason=reason, tenant=self._tenant_id)
 
 
-class _Handle(Generic[R]):
+class _Handle(Generic[R_co]):
     """The job's id; `created` is False for a duplicate, whose job was there before."""
 
     __slots__ = ("_jobs", "_run", "created", "id", "tenant_id")
@@ -72,7 +69,7 @@ class _Handle(Generic[R]):
         self._run = run
 
     @property
-    def _operations(self) -> HandleOperations[R]:
+    def _operations(self) -> HandleOperations:
         return HandleOperations(self._jobs, self.id, self.tenant_id)  # only now: most handles are never asked
 
     def __repr__(self) -> str:
@@ -99,27 +96,39 @@ class _Handle(Generic[R]):
         return self
 
 
-class JobHandle(_Handle[R]):
+class JobHandle(_Handle[R_co]):
     """A job that was enqueued: await what it becomes."""
 
     __slots__ = ()
 
-    wait = asynchronous(HandleOperations[R].wait)
-    get = asynchronous(HandleOperations[R].get)
-    explain = asynchronous(HandleOperations[R].explain)
-    attempts = asynchronous(HandleOperations[R].attempts)
-    history = asynchronous(HandleOperations[R].history)
-    cancel = asynchronous(HandleOperations[R].cancel)
+    async def wait(self: "JobHandle[T | Decision]", timeout: float | None = None) -> T:
+        """The result, once the job has succeeded.
+
+        JobFailed if it ends as dead, canceled or skipped; WaitTimeout if it has not ended in `timeout`
+        seconds.  The database is asked every half second at most.
+        """
+        result: T = await self._run(self._operations.wait(timeout))
+        return result
+
+    get = asynchronous(HandleOperations.get)
+    explain = asynchronous(HandleOperations.explain)
+    attempts = asynchronous(HandleOperations.attempts)
+    history = asynchronous(HandleOperations.history)
+    cancel = asynchronous(HandleOperations.cancel)
 
 
-class SyncJobHandle(_Handle[R]):
+class SyncJobHandle(_Handle[R_co]):
     """The same for blocking code."""
 
     __slots__ = ()
 
-    wait = synchronous(HandleOperations[R].wait)
-    get = synchronous(HandleOperations[R].get)
-    explain = synchronous(HandleOperations[R].explain)
-    attempts = synchronous(HandleOperations[R].attempts)
-    history = synchronous(HandleOperations[R].history)
-    cancel = synchronous(HandleOperations[R].cancel)
+    def wait(self: "SyncJobHandle[T | Decision]", timeout: float | None = None) -> T:
+        """The same as that of a `JobHandle`, blocking."""
+        result: T = self._run(self._operations.wait(timeout))
+        return result
+
+    get = synchronous(HandleOperations.get)
+    explain = synchronous(HandleOperations.explain)
+    attempts = synchronous(HandleOperations.attempts)
+    history = synchronous(HandleOperations.history)
+    cancel = synchronous(HandleOperations.cancel)

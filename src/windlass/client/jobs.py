@@ -1,5 +1,6 @@
 """What a client does with jobs that are there: look, wait, cancel, reschedule, redrive."""
 
+import math
 import time
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -27,7 +28,7 @@ class JobOperations(Core):
         self, job_id: UUID | str, *, timeout: float | None = None, tenant: TenantName | None = None
     ) -> Operation[Any]:
         """The result, once the job has succeeded; JobFailed if it ends otherwise, WaitTimeout if too late."""
-        deadline = None if timeout is None else time.monotonic() + timeout
+        deadline = None if timeout is None else time.monotonic() + _checked(timeout)
         tenant_id, job = (yield from self._tenant(tenant)), as_id(job_id)
         pause = _FIRST_LOOK
         while True:
@@ -47,7 +48,7 @@ class JobOperations(Core):
             decode = self.settled.decode_result
             return end.result if decode is None else decode(end.kind, end.result)
         error = end.error or {}
-        why = error.get("message") or end.reason
+        why = end.reason or error.get("message")
         count = f" after {end.attempts} attempt{'s' if end.attempts != 1 else ''}" if end.attempts else ""
         raise JobFailed(
             f"job {job_id} ({end.kind}) is {end.state}{count}" + (f": {why}" if why else ""),
@@ -230,3 +231,9 @@ class JobOperations(Core):
         )
         # Said again after it took effect, it would find the named jobs no longer dead.
         return (yield from (self._safely(call) if dry_run else asking(call)))
+
+
+def _checked(timeout: object) -> float:
+    if not isinstance(timeout, int | float) or math.isnan(timeout):
+        raise InvalidInput(f"a timeout is a number of seconds, not {timeout!r}")
+    return timeout

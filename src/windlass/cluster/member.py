@@ -54,6 +54,7 @@ class Member:
             leases,
             concurrency=settings.concurrency,
             node_name=name,
+            node_id=node_id,
             limits=Limits(settings.max_result_bytes, settings.max_error_bytes),
             signals=signals,
             freed=self.wake,

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
+from uuid import UUID
 
 from windlass.db.link import AsyncLink
 from windlass.db.rpc_cluster import PartWord, end_parts
@@ -34,6 +35,7 @@ class Parts:
         *,
         concurrency: int,
         node_name: str,
+        node_id: UUID,
         limits: Limits,
         signals: Signals,
         freed: Callable[[], None],
@@ -44,7 +46,13 @@ class Parts:
         self._signals = signals
         self._outage = Outage("reporting parts", signals)
         self._attempts = Attempts(
-            registry, concurrency, node_name, limits, say=self._say, ended=lambda _: freed()
+            registry,
+            concurrency,
+            node_name,
+            limits,
+            say=self._say,
+            ended=lambda _: freed(),
+            node_id=node_id,
         )
         self._loop = asyncio.get_running_loop()
         self._reports: set[asyncio.Task[None]] = set()

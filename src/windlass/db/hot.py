@@ -5,18 +5,21 @@ That takes as long as all else that a client does for a lone job, so calls that 
 libpq.  Their values are of a few types, written here; what comes back is read as anywhere else.
 """
 
+import secrets
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from hashlib import blake2b
 from typing import Any, TypeVar
 from uuid import UUID
 
 from psycopg import AsyncConnection, Connection, OperationalError
 from psycopg.abc import Buffer, PQGen
 from psycopg.adapt import Transformer
-from psycopg.errors import error_from_result
+from psycopg.errors import DuplicatePreparedStatement, error_from_result
 from psycopg.generators import execute
-from psycopg.pq import ExecStatus, Format
+from psycopg.pq import ExecStatus, Format, TransactionStatus
 from psycopg.pq.abc import PGresult
 from psycopg.rows import TupleRow
 
@@ -37,6 +40,7 @@ class AsyncOurConnection(AsyncConnection[TupleRow]):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.prepared: dict[str, bytes] = {}
+        _name_apart(self)
 
 
 class OurConnection(Connection[TupleRow]):
@@ -45,18 +49,42 @@ class OurConnection(Connection[TupleRow]):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.prepared: dict[str, bytes] = {}
+        _name_apart(self)
+
+
+def _name_apart(connection: AsyncOurConnection | OurConnection) -> None:
+    """Have the driver count the statements that it prepares from a number that nobody else has.
+
+    It names them by that number alone.  Behind a pooler that nobody told us of, sessions change hands, and
+    a name that two processes use would run the one's statement with the other's values.
+    """
+    if (manager := getattr(connection, "_prepared", None)) is not None:
+        manager._prepared_idx = secrets.randbits(62)
 
 
 def is_new(connection: AsyncOurConnection | OurConnection, call: Call[Any]) -> bool:
-    """Whether it must be prepared first; never behind a pooler, where sessions change hands."""
-    return call.text not in connection.prepared and connection.prepare_threshold is not None
+    """Whether it must be prepared first; never behind a pooler, where sessions change hands.
+
+    Nor within a transaction, which a name that is taken would end.
+    """
+    return (
+        call.text not in connection.prepared
+        and connection.prepare_threshold is not None
+        and connection.pgconn.transaction_status == TransactionStatus.IDLE
+    )
 
 
 def prepare(connection: AsyncOurConnection | OurConnection, call: Call[Any]) -> PQGen[None]:
-    """Apart from the call itself: whoever is canceled meanwhile has sent nothing that could take effect."""
-    name = b"windlass_%d" % len(connection.prepared)
-    connection.pgconn.send_prepare(name, call.text.encode())
-    yield from _answer(connection)
+    """Apart from the call itself: whoever is canceled meanwhile has sent nothing that could take effect.
+
+    The name follows from the text.  If it is taken, a pooler has led here a session of somebody who says
+    the same, and there is nothing to prepare.
+    """
+    text = call.text.encode()
+    name = b"windlass_" + blake2b(text, digest_size=16).hexdigest().encode()
+    connection.pgconn.send_prepare(name, text)
+    with suppress(DuplicatePreparedStatement):
+        yield from _answer(connection)
     connection.prepared[call.text] = name
 
 

@@ -242,7 +242,7 @@ def _create_schemas(conn: Connection[Any]) -> None:
             f"{_grant_owner(conn)}"
         )
         raise Forbidden(
-            f"{conn.info.user} may not create schemas in {conn.info.dbname}; "
+            f"{conn.info.user} may not create schemas of windlass_owner in {conn.info.dbname}; "
             f"an administrator must run:\n\n{statements}",
             statements=statements,
         ) from error

@@ -59,10 +59,10 @@ _ATTEMPT = Columns(
     Attempt.from_row,
     ids="job_id node_id",
     json="result error",
-    plain="number counted started_at finished_at outcome ends",
+    plain="number counted started_at finished_at outcome ends node_name",
     computed={"cost_cents": "coalesce(cost_cents, 0)"},
 )
-_TRANSITION = Columns(Transition.from_row, json="details", plain="at what actor attempt reason")
+_TRANSITION = Columns(Transition.from_row, json="details", plain="at what actor attempt reason node_name")
 
 
 def tenant_id(slug: str) -> Call[UUID]:

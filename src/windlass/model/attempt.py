@@ -45,6 +45,8 @@ class Attempt(FromRow):
     """Attempts that count toward `max_attempts`, up to and with this one."""
     ends: str | None = None
     """The state in which this attempt ended its job; None if the job went on."""
+    node_name: str | None = None
+    """What its node is called; None if nobody knows that any more, or not who asks."""
 
     def __post_init__(self) -> None:
         if self.outcome is not None:

@@ -69,3 +69,5 @@ class Transition(FromRow):
     attempt: int | None = None
     reason: str | None = None
     details: Mapping[str, Any] | None = None
+    node_name: str | None = None
+    """What the node is called that is the actor, where it is one and known."""

@@ -38,6 +38,7 @@ _BY_TYPE: Mapping[str, str] = {
     "dataclass": _OBJECT,
 }
 _WITH_BOUND: Mapping[str, str] = {
+    "json_invalid": "cannot be read: {error}",
     "literal_error": "must be {expected}",
     "enum": "must be {expected}",
     "greater_than": "must be greater than {gt}",

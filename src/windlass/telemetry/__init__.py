@@ -1,6 +1,15 @@
 """What happens, told to logs, metrics and traces; they attach here and nowhere else."""
 
-from windlass.telemetry.context import JobFields, current_job, job_fields, mark_running, running_job
+from windlass.telemetry.context import (
+    JobFields,
+    JobLog,
+    current_job,
+    fields_of,
+    job_fields,
+    mark_node,
+    mark_running,
+    running_job,
+)
 from windlass.telemetry.hub import Signal, Subscriber, Telemetry
 from windlass.telemetry.logs import (
     HumanFormatter,
@@ -13,6 +22,7 @@ from windlass.telemetry.logs import (
 __all__ = [
     "HumanFormatter",
     "JobFields",
+    "JobLog",
     "JsonFormatter",
     "LogFormat",
     "Signal",
@@ -20,8 +30,10 @@ __all__ = [
     "Telemetry",
     "configure_logging",
     "current_job",
+    "fields_of",
     "job_fields",
     "log_signals",
+    "mark_node",
     "mark_running",
     "running_job",
 ]

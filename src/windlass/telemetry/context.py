@@ -1,14 +1,17 @@
 """The job that is running here, so that every line logged by its handler carries its fields."""
 
 import logging
+from collections.abc import MutableMapping
 from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import Any
+from uuid import UUID
 
 from windlass.model import ClaimedJob
 
 JOB_FIELDS = ("worker_id", "trace_id", "job_id", "kind", "tenant_id", "attempt")
 
+_node: ContextVar[str | None] = ContextVar("windlass_node", default=None)
 _running: ContextVar[tuple[str, ClaimedJob] | None] = ContextVar("windlass_running_job", default=None)
 
 
@@ -42,6 +45,11 @@ def mark_running(worker_id: str, job: ClaimedJob) -> None:
     _running.set((worker_id, job))
 
 
+def mark_node(node_id: UUID) -> None:
+    """Say once, in the context from which those of its jobs are copied, which node runs them."""
+    _node.set(str(node_id))
+
+
 def current_job() -> ClaimedJob | None:
     """The job that runs in this context, if one does."""
     marked = _running.get()
@@ -53,8 +61,12 @@ def job_fields() -> dict[str, Any]:
     marked = _running.get()
     if marked is None:
         return {}
-    worker_id, job = marked
-    return {
+    return fields_of(*marked)
+
+
+def fields_of(worker_id: str, job: ClaimedJob) -> dict[str, Any]:
+    """The log fields of a job; with the id of its node, which attempts are recorded by, where it is known."""
+    fields: dict[str, Any] = {
         "worker_id": worker_id,
         "trace_id": job.trace_id,
         "job_id": job.id_text,
@@ -62,6 +74,7 @@ def job_fields() -> dict[str, Any]:
         "tenant_id": job.tenant_text,
         "attempt": job.version,
     }
+    return fields if (node := _node.get()) is None else {**fields, "node_id": node}
 
 
 class JobFields(logging.Filter):
@@ -75,3 +88,10 @@ class JobFields(logging.Filter):
             if getattr(record, name, None) is None:
                 setattr(record, name, value)
         return True
+
+
+class JobLog(logging.LoggerAdapter[logging.Logger]):
+    """A logger whose lines carry the fields of one job, and beside them what is given as `extra`."""
+
+    def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:
+        return msg, {**kwargs, "extra": {**(self.extra or {}), **(kwargs.get("extra") or {})}}

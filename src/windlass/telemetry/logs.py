@@ -93,7 +93,9 @@ class HumanFormatter(logging.Formatter):
         if (duration := getattr(record, "duration_ms", None)) is not None:
             parts.append(f"({duration} ms)")
         parts += [
-            f"{name}={value}" for name, value in _extras(record, JOB_FIELDS).items() if name != "signal"
+            f"{name}={value}"
+            for name, value in _extras(record, JOB_FIELDS).items()
+            if name not in ("signal", "node_id")
         ]
         text = " ".join(part for part in parts[2:] if part)
         if record.exc_info and record.exc_info[1]:
@@ -150,8 +152,15 @@ def configure_logging(
 
 
 def _timestamp(record: logging.LogRecord) -> str:
-    moment = datetime.fromtimestamp(record.created, UTC)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return _moment(datetime.fromtimestamp(record.created, UTC), "milliseconds")
+
+
+def _moment(moment: datetime, timespec: str = "auto") -> str:
+    return moment.isoformat(timespec=timespec).replace("+00:00", "Z")
+
+
+def _as_text(value: Any) -> str:
+    return _moment(value) if isinstance(value, datetime) else str(value)
 
 
 def _message(record: logging.LogRecord) -> str:
@@ -175,14 +184,14 @@ def _extras(record: logging.LogRecord, known: Container[str]) -> dict[str, Any]:
 
 def _encode(fields: Mapping[str, Any]) -> str:
     try:
-        return json.dumps(fields, default=str, allow_nan=False)
+        return json.dumps(fields, default=_as_text, allow_nan=False)
     except Exception:  # a number that is none, a circle, a value whose own text fails
         return json.dumps({name: _harmless(value) for name, value in fields.items()})
 
 
 def _harmless(value: Any) -> Any:
     try:
-        return json.loads(json.dumps(value, default=str, allow_nan=False))
+        return json.loads(json.dumps(value, default=_as_text, allow_nan=False))
     except Exception:
         return f"({type(value).__name__})"
 

@@ -12,6 +12,7 @@ from windlass.client import AsyncClient
 from windlass.errors import InvalidInput, WindlassError
 from windlass.model import Outcome
 from windlass.telemetry import Signal, Telemetry, log_signals
+from windlass.worker.options import queue_names
 from windlass.worker.worker import Worker
 
 __all__ = ["Ran", "run_due", "run_due_sync"]
@@ -35,7 +36,7 @@ class Ran:
     """The exception itself, unless the handler ran in a process of its own."""
 
 
-async def run_due(app: Windlass, *, queues: Sequence[str] = (), limit: int = 1000) -> list[Ran]:
+async def run_due(app: Windlass, *, queues: str | Sequence[str] = (), limit: int = 1000) -> list[Ran]:
     """Run the jobs of all tenants that can be claimed, one after another, until none is left that can.
 
     That includes what these jobs enqueue, and retries that are due at once; what is due later waits until
@@ -43,15 +44,16 @@ async def run_due(app: Windlass, *, queues: Sequence[str] = (), limit: int = 100
     More than `limit` attempts are an error: some job calls itself back for ever.
     """
     ran: list[Ran] = []
+    named = set(queue_names(queues))
     async with AsyncClient(app.settings) as client:
         served: set[str] = set()
-        while not served.issuperset(wanted := set(queues) or await _all_queues(app, client)):
+        while not served.issuperset(wanted := named or await _all_queues(app, client)):
             served = wanted
             ran += await _run_until_idle(app, client, sorted(wanted), limit - len(ran))
     return ran
 
 
-def run_due_sync(app: Windlass, *, queues: Sequence[str] = (), limit: int = 1000) -> list[Ran]:
+def run_due_sync(app: Windlass, *, queues: str | Sequence[str] = (), limit: int = 1000) -> list[Ran]:
     """`run_due` for tests without an event loop; async handlers get one for the time being."""
     try:
         asyncio.get_running_loop()
@@ -60,7 +62,7 @@ def run_due_sync(app: Windlass, *, queues: Sequence[str] = (), limit: int = 1000
     raise InvalidInput("there is an event loop here: await run_due(app) instead of run_due_sync(app)")
 
 
-async def _run_and_close(app: Windlass, queues: Sequence[str], limit: int) -> list[Ran]:
+async def _run_and_close(app: Windlass, queues: str | Sequence[str], limit: int) -> list[Ran]:
     try:
         return await run_due(app, queues=queues, limit=limit)
     finally:

@@ -8,9 +8,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 from windlass.model import ClaimedJob
-from windlass.telemetry import mark_running
+from windlass.telemetry import mark_node, mark_running
 from windlass.worker.attempt import Attempt
 from windlass.worker.children import Children
 from windlass.worker.context import JobContext, StopReason
@@ -40,6 +41,7 @@ class Attempts:
         say: Callable[[Attempt, Word | None], None],
         ended: Callable[[int], None],
         record: Record = refuse_entry,
+        node_id: UUID | None = None,
     ) -> None:
         self._registry = registry
         self._record = record
@@ -49,6 +51,8 @@ class Attempts:
         self._ended = ended
         self._loop = asyncio.get_running_loop()
         self._scope = contextvars.copy_context()
+        if node_id is not None:
+            self._scope.run(mark_node, node_id)
         self._threads = ThreadPoolExecutor(concurrency, thread_name_prefix="windlass handler")
         self._children = Children()
         self._line = Line(

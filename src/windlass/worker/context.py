@@ -11,6 +11,7 @@ from windlass.db.rpc import finish_job
 from windlass.errors import WindlassError
 from windlass.model import MAX_RESULT_BYTES, ClaimedJob
 from windlass.model.cost import check_cost
+from windlass.telemetry import JobLog, fields_of
 from windlass.worker.costs import Entry, Record
 from windlass.worker.result import encode_result
 
@@ -90,18 +91,9 @@ class JobContext:
 
     @property
     def log(self) -> "logging.LoggerAdapter[logging.Logger]":
-        """A logger whose lines carry the job's fields, whatever the logging set-up."""
+        """A logger whose lines carry the job's fields, whatever the logging set-up; `extra` adds to them."""
         if self._log is None:
-            job = self.job
-            fields = {
-                "worker_id": self.worker_id,
-                "trace_id": job.trace_id,
-                "job_id": job.id_text,
-                "kind": job.kind,
-                "tenant_id": job.tenant_text,
-                "attempt": job.version,
-            }
-            self._log = logging.LoggerAdapter(logging.getLogger("windlass.job"), fields)
+            self._log = JobLog(logging.getLogger("windlass.job"), fields_of(self.worker_id, self.job))
         return self._log
 
     def cost(self, cents: int, what: str) -> Awaitable[None]:

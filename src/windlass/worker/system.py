@@ -6,6 +6,7 @@ from typing import Any
 from windlass.db.connect import Pooler
 from windlass.db.link import AsyncLink
 from windlass.model.redrive import SYSTEM_QUEUE
+from windlass.worker.options import queue_names
 from windlass.worker.patience import within
 from windlass.worker.redrive import redrive_definition
 from windlass.worker.registry import Registry
@@ -27,7 +28,7 @@ class SystemWorker(Worker):
         database_url: str,
         registry: Registry,
         *,
-        queues: Sequence[str] = ("default",),
+        queues: str | Sequence[str] = ("default",),
         pooler: Pooler = "none",
         **options: Any,
     ) -> None:
@@ -35,8 +36,9 @@ class SystemWorker(Worker):
         everything = Registry()
         for definition in (*registry, redrive_definition(link, registry)):
             everything.add(definition)
-        wanted = (*(queue for queue in queues if queue != SYSTEM_QUEUE), SYSTEM_QUEUE)
-        super().__init__(database_url, everything, queues=wanted if queues else (), pooler=pooler, **options)
+        named = queue_names(queues)
+        wanted = (*(queue for queue in named if queue != SYSTEM_QUEUE), SYSTEM_QUEUE)
+        super().__init__(database_url, everything, queues=wanted if named else (), pooler=pooler, **options)
         self._system_link = link
 
     async def _close(self) -> None:

@@ -12,8 +12,8 @@ from windlass.db.connect import Pooler
 from windlass.db.link import AsyncLink, SyncLink
 from windlass.db.listen import GATE_NOTICE, Listener
 from windlass.db.rpc_node import heartbeat_node, stop_node
-from windlass.errors import InvalidInput, WindlassError
-from windlass.model import MAX_ERROR_BYTES, MAX_RESULT_BYTES, ClaimedJob, check_queue, uuid7
+from windlass.errors import WindlassError
+from windlass.model import MAX_ERROR_BYTES, MAX_RESULT_BYTES, ClaimedJob, uuid7
 from windlass.telemetry import Telemetry
 from windlass.worker.attempts import Attempts
 from windlass.worker.claims import Claims
@@ -21,6 +21,7 @@ from windlass.worker.costs import Ledger
 from windlass.worker.counts import Counts
 from windlass.worker.flow import Flow
 from windlass.worker.leases import Leases
+from windlass.worker.options import check_node_name, check_numbers, check_queues
 from windlass.worker.outage import Outage
 from windlass.worker.patience import unless, within
 from windlass.worker.registry import Registry
@@ -32,7 +33,6 @@ from windlass.worker.words import Limits
 
 __all__ = ["Worker"]
 
-MAX_NODE_NAME_LENGTH = 200
 _CLAIM_PATIENCE = 5.0
 _UNWIND_PATIENCE = 0.5
 _REPORT_PATIENCE = 5.0
@@ -51,7 +51,7 @@ class Worker:
         database_url: str,
         registry: Registry,
         *,
-        queues: Sequence[str] = ("default",),
+        queues: str | Sequence[str] = ("default",),
         concurrency: int = 10,
         lease_seconds: float = 30.0,
         poll_seconds: float = 0.5,
@@ -63,15 +63,12 @@ class Worker:
         max_result_bytes: int = MAX_RESULT_BYTES,
         max_error_bytes: int = MAX_ERROR_BYTES,
     ) -> None:
-        if not queues or concurrency < 1 or poll_seconds <= 0 or grace_seconds < 0:
-            raise InvalidInput("a worker needs a queue, a concurrency and a poll interval")
-        if not 0.1 <= lease_seconds <= 86_400:
-            raise InvalidInput(f"a lease lasts from 0.1 seconds to a day, not {lease_seconds} seconds")
+        check_numbers(
+            concurrency, lease_seconds=lease_seconds, poll_seconds=poll_seconds, grace_seconds=grace_seconds
+        )
         self.node_id: UUID = uuid7()
-        self.node_name = node_name or socket.gethostname()
-        if len(self.node_name) > MAX_NODE_NAME_LENGTH:
-            raise InvalidInput(f"a node's name has at most {MAX_NODE_NAME_LENGTH} characters")
-        self.queues = tuple(check_queue(queue) for queue in queues)
+        self.node_name = check_node_name(node_name or socket.gethostname())
+        self.queues = check_queues(queues)
         self.concurrency = concurrency
         self.counts = Counts()
         self._url = database_url
@@ -82,7 +79,7 @@ class Worker:
         self._pooler: Pooler = pooler
         self._listen_url = listen_url or (database_url if pooler == "none" else None)
         self._limits = Limits(max_result_bytes, max_error_bytes)
-        self._signals = Signals(telemetry, self.node_name)
+        self._signals = Signals(telemetry, self.node_name, self.node_id)
         self._tasks: list[asyncio.Task[None]] = []
         self._stopping: asyncio.Task[None] | None = None
         self._known = asyncio.Event()
@@ -186,7 +183,9 @@ class Worker:
         self._ledger = Ledger(self._report_link, Outage("recording costs", signals))
         self._flow = flow = Flow(self.concurrency, leases, self.counts, signals)
         room = (self._registry, self.concurrency, self.node_name, self._limits)
-        flow.attempts = Attempts(*room, say=flow.say, ended=flow.ended, record=self._ledger.record)
+        flow.attempts = Attempts(
+            *room, say=flow.say, ended=flow.ended, record=self._ledger.record, node_id=self.node_id
+        )
         flow.reporter = Reporter(self._report_link, flow.answered, Outage("reporting", signals))
         flow.claims = self._make_claims(flow)
         self._upkeep = self._make_upkeep(flow, leases)

@@ -36,6 +36,13 @@ def check_server(connection: Any) -> Finding:
         )
     if encoding != "UTF8":
         return fail("server", f"The database's encoding is {encoding}.", "Windlass needs UTF8.", **details)
+    if _row(connection, "show array_nulls") == ("off",):
+        return fail(
+            "server",
+            "The setting array_nulls is off for this login: what a worker says about its jobs is refused.",
+            f"alter role {connection.info.user} reset array_nulls; (or the database, or the server).",
+            **details,
+        )
     if major > NEWEST:
         return warn(
             "server",
@@ -46,11 +53,13 @@ def check_server(connection: Any) -> Finding:
     return ok("server", f"PostgreSQL {details['version']}, {encoding}.", **details)
 
 
+# From PostgreSQL 16 on a member may be one that neither has a group's rights nor can take them on.
 _ROLE = """
 select session_user::text, current_user::text, r.rolsuper, r.rolbypassrls,
-  array(select g from unnest(%s::text[]) as g where to_regrole(g) is not null and pg_has_role(g, 'member')),
+  array(select g from unnest(%s::text[]) as g where to_regrole(g) is not null and pg_has_role(g, 'usage')),
   exists (select from pg_roles as e where e.rolname = 'windlass_engine' and pg_has_role(e.oid, 'usage')),
-  exists (select from pg_roles as o where o.rolname = 'windlass_owner' and pg_has_role(o.oid, 'member'))
+  exists (select from pg_roles as o where o.rolname = 'windlass_owner' and pg_has_role(o.oid,
+    case when current_setting('server_version_num')::integer < 160000 then 'member' else 'set' end))
 from pg_catalog.pg_roles as r where r.rolname = current_user"""
 # By the catalog: to name a table of a schema that the role may not use would be an error.
 _READS_TABLES = """
@@ -90,7 +99,7 @@ def check_role(connection: Any) -> Finding:
     if not groups:
         return fail(
             "role",
-            f"The role {role} is in none of Windlass's groups.",
+            f"The role {role} has the rights of none of Windlass's groups.",
             f"As an administrator: grant {', '.join(GROUPS)} to {role}; (those that it needs).",
             **details,
         )

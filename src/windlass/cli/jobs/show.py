@@ -43,7 +43,7 @@ def show_job(
         document |= {"costs": costs, "served": served.yes} | ({} if cluster is None else {"cluster": cluster})
         print_json(document)
         return
-    fields = without_false_time(_fields(job, named), cluster)
+    fields = without_false_time(_fields(job, named, attempts), cluster)
     print_fields([*fields, ("waits", served.hint), ("why", _why(job))])
     if cluster is not None:
         print_cluster_job(cluster)
@@ -66,7 +66,8 @@ def _why(job: Job) -> str | None:
     return f"windlass jobs explain {job.id}" if job.state == "queued" else None
 
 
-def _fields(job: Job, tenant: str | None) -> Iterator[tuple[str, object]]:
+def _fields(job: Job, tenant: str | None, attempts: Sequence[Attempt]) -> Iterator[tuple[str, object]]:
+    called = {attempt.node_id: attempt.node_name for attempt in attempts}
     yield "job", job.id
     yield "kind", job.kind
     yield "state", job.shown_state + (", asked to stop" if job.cancel_requested else "")
@@ -78,7 +79,7 @@ def _fields(job: Job, tenant: str | None) -> Iterator[tuple[str, object]]:
     yield "run at", stamp(job.run_at)
     yield "started", job.started_at and stamp(job.started_at)
     yield "finished", job.finished_at and stamp(job.finished_at)
-    yield "node", job.node_id
+    yield "node", _node(called.get(job.node_id), job.node_id)
     yield "lease until", job.lease_expires_at and stamp(job.lease_expires_at)
     yield "timeout", None if job.timeout is None else span(job.timeout)
     yield "key", job.idempotency_key
@@ -116,11 +117,16 @@ def _print_attempts(attempts: Sequence[Attempt]) -> None:
         Column("OUTCOME", lambda attempt: attempt.outcome or "running"),
         Column("STARTED", lambda attempt: stamp(attempt.started_at)),
         Column("TOOK", _took, right=True),
-        Column("NODE", lambda attempt: attempt.node_id),
+        Column("NODE", lambda attempt: _node(attempt.node_name, attempt.node_id)),
         Column("COST", lambda attempt: attempt.cost_cents or None, right=True),
         Column("ERROR", lambda attempt: (attempt.error or {}).get("message")),
     ]
     print_table(columns, attempts, empty="no attempts")
+
+
+def _node(name: str | None, known_as: object) -> object:
+    """By its name, and the end of its id: several nodes may have one name."""
+    return known_as if name is None else f"{name} ({str(known_as)[-8:]})"
 
 
 def _took(attempt: Attempt) -> str | None:
@@ -144,7 +150,7 @@ def _print_history(history: Sequence[Transition]) -> None:
         Column("AT", lambda step: stamp(step.at)),
         Column("WHAT", lambda step: step.what),
         Column("ATTEMPT", lambda step: step.attempt, right=True),
-        Column("BY", lambda step: step.actor),
+        Column("BY", lambda step: _node(step.node_name, step.actor)),
         Column("REASON", lambda step: step.reason),
     ]
     print_table(columns, history, empty="no history")

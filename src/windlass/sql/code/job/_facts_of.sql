@@ -2,7 +2,7 @@
 -- definer: none
 create function windlass._facts_of(p_tenant uuid, p_job uuid, p_limit integer)
 returns table (
-  at timestamptz, what text, actor text, attempt integer, reason text, details jsonb, rank integer)
+  at timestamptz, what text, actor text, attempt integer, reason text, details jsonb, rank integer, node_id uuid)
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -20,24 +20,25 @@ as $$
     ) as e
     where exists (select from job)
   )
-  select j.created_at, 'enqueued', j.actor, 0, null, null::jsonb, 0
+  select j.created_at, 'enqueued', j.actor, 0, null, null::jsonb, 0, null::uuid
   from job as j
   union all
-  select t.started_at, 'claimed', t.node_id::text, t.number, null, null, 1
+  select t.started_at, 'claimed', t.node_id::text, t.number, null, null, 1, t.node_id
   from attempts as t
   union all
   select t.finished_at, t.outcome, case t.outcome when 'crashed' then 'windlass' else t.node_id::text end, t.number,
          case t.outcome when 'skipped' then t.result ->> 'reason' else t.error ->> 'message' end,
-         jsonb_build_object('error', t.error ->> 'type', 'cost_cents', t.cost_cents), 2
+         jsonb_build_object('error', t.error ->> 'type', 'cost_cents', t.cost_cents), 2,
+         case when t.outcome <> 'crashed' then t.node_id end
   from attempts as t
   where t.outcome is not null
   union all
   -- What an attempt did to the job, where its outcome does not say so.  A death has an event, which outlasts a redrive.
-  select t.finished_at, t.ends, 'windlass', t.number, null, null, 3
+  select t.finished_at, t.ends, 'windlass', t.number, null, null, 3, null
   from attempts as t
   where t.ends <> t.outcome and t.ends <> 'dead'
   union all
-  select e.at, 'dead', 'windlass', (e.details ->> 'attempt')::integer, null, null, 3
+  select e.at, 'dead', 'windlass', (e.details ->> 'attempt')::integer, null, null, 3, null
   from events as e
   where e.action = 'job.dead'
   union all
@@ -47,7 +48,7 @@ as $$
               when e.action = 'job.cancel' and e.details ->> 'state' = 'canceled' and e.nth = 1 then 'canceled'
               when e.action = 'job.cancel' then 'cancel requested'
               else e.action end,
-         e.actor, (e.details ->> 'version')::integer, e.reason, e.details - 'version' - 'state', 4
+         e.actor, (e.details ->> 'version')::integer, e.reason, e.details - 'version' - 'state', 4, null
   from events as e
   where e.action <> 'job.dead'
 $$;
