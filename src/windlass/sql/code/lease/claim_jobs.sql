@@ -66,8 +66,7 @@ begin
     exit when v_count > 0 or p_only or v_again;
     exit when not exists (select from windlass.expire_leases(
       greatest(p_limit, 100), case when p_since is not null then interval '1 minute' end));
-    v_due := true;  -- what was recovered may stand in other lanes
-    v_again := true;
+    v_due := true; v_again := true;  -- what was recovered may stand in other lanes
   end loop;
   if v_count > 0 then
     v_range := windlass._id_range(v_took.jobs);
