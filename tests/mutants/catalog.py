@@ -162,7 +162,7 @@ _LIFE = (
         "attempt-cap",
         "no more attempts than max_attempts",
         f"{LEASE}/_end_attempts.sql",
-        "and c.counted >= j.max_attempts then 'dead'",
+        "and c.counted >= s.max_attempts then 'dead'",
         "and false then 'dead'",
         ("tests/sql/test_fail_jobs.py",),
     ),
@@ -185,9 +185,9 @@ _LIFE = (
     Mutant(
         "job-before-lease",
         "a word waits for the cancel that holds its job",
-        f"{LEASE}/_lock_held.sql",
-        "for no key update\n    ) as locked;\n    perform",
-        ") as locked;\n    perform",
+        f"{JOB}/_lock_jobs.sql",
+        "for no key update;",
+        ";",
         ("tests/sql/test_races_cancel.py",),
     ),
     Mutant(

@@ -4,6 +4,7 @@ from tests.mutants.mutant import Mutant
 
 REDRIVE = "tests/sql/test_prune_redrive.py"
 MAKE = "tests/sql/test_make_days.py"
+KEPT = "tests/sql/test_days_kept.py"
 
 DAYS = (
     Mutant(
@@ -54,5 +55,29 @@ DAYS = (
         "if windlass._ahead_size(v_to, 5001) > 5000 then",
         "if false then",
         (MAKE,),
+    ),
+    Mutant(
+        "one-day-planned",
+        "what locks jobs looks at their days only",
+        "sql/code/job/_lock_jobs.sql",
+        "set plan_cache_mode = force_custom_plan",
+        "set plan_cache_mode = force_generic_plan",
+        (f"{KEPT}::test_no_call_locks_more_for_more_days",),
+    ),
+    Mutant(
+        "others-in-their-stead",
+        "jobs that somebody holds keep no other from falling due",
+        "sql/code/lease/_promote_jobs.sql",
+        "exit when cardinality(v_moved.passed) = 0;",
+        "exit;",
+        (f"{KEPT}::test_a_promotion_passes_over_a_job_that_somebody_holds",),
+    ),
+    Mutant(
+        "every-day-of-a-word",
+        "a word is about the jobs of all its days",
+        "sql/code/job/_place_jobs.sql",
+        "and j.id between v_day.first and v_day.last;\n",
+        "and j.id between v_day.first and v_day.last;\n    exit;\n",
+        (f"{KEPT}::test_one_word_about_jobs_of_many_days",),
     ),
 )

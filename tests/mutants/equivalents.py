@@ -10,8 +10,4 @@ EQUIVALENT: dict[str, str] = {
     "coalesce(r.counted, s.counted) as q_counted,": (
         "a job stands in one place only, so at most one of the two is there"
     ),
-    "sql/code/lease/_end_attempts.sql | conjunct | perform windlass._note_work(array(select l.lane_id from "
-    "windlass_data.lease as l where l.id = any (p_tokens)));": (
-        "lists lanes as busy in which nothing is in line: claims find them empty, and they go off it again"
-    ),
 }

@@ -1,14 +1,17 @@
 -- Whether anything was ever said of what a claim must keep to.  In most installations nothing was, and then a claim learns so
 -- from one empty table instead of five: what it looks at is what a lone job waits for.  A row stays for good: taking it
--- back could overtake whoever says something at the same moment.
-create table windlass_data.said (what text collate "C" primary key);
+-- back could overtake whoever says something at the same moment.  Two who say the first thing at once both leave one: with
+-- a unique key the second would wait for the first to end.
+create table windlass_data.said (what text collate "C" not null);
+create index said_what on windlass_data.said (what);
 
 create function windlass_data.note_said() returns trigger
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  insert into windlass_data.said (what) values (tg_table_name) on conflict do nothing;
+  insert into windlass_data.said (what)
+  select tg_table_name where not exists (select from windlass_data.said as s where s.what = tg_table_name);
   return null;
 end
 $$;

@@ -5,9 +5,12 @@ create function windlass._attempts_of(p_tenant uuid, p_job uuid, p_before intege
 returns table (
   job_id uuid, number integer, counted integer, node_id uuid, started_at timestamptz, finished_at timestamptz,
   outcome text, ends text, cost_cents bigint, result jsonb, error jsonb)
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan  -- see _day_ranges
 as $$
+begin
+  return query
   with ended as materialized (
     select a.job_id, a.version, a.counted, a.node_id, a.started_at, a.finished_at, a.outcome::text, a.ends::text,
            windlass._cost_of(p_tenant, p_job, a.version, a.cost_cents), a.result, a.error
@@ -28,6 +31,7 @@ as $$
     and m.version > coalesce((
       select max(a.version) from windlass_data.attempt as a where a.tenant_id = p_tenant and a.job_id = p_job), 0)
   order by 2 desc
-  limit p_limit
+  limit p_limit;
+end
 $$;
 comment on function windlass._attempts_of is 'The latest attempts of a job.';

@@ -3,9 +3,12 @@
 create function windlass._facts_of(p_tenant uuid, p_job uuid, p_limit integer)
 returns table (
   at timestamptz, what text, actor text, attempt integer, reason text, details jsonb, rank integer, node_id uuid)
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan  -- see _day_ranges
 as $$
+begin
+  return query
   with job as materialized (
     select j.created_at, j.actor, j.run_at from windlass_data.job as j where j.tenant_id = p_tenant and j.id = p_job
   ), attempts as materialized (
@@ -50,6 +53,7 @@ as $$
               else e.action end,
          e.actor, (e.details ->> 'version')::integer, e.reason, e.details - 'version' - 'state', 4, null
   from events as e
-  where e.action <> 'job.dead'
+  where e.action <> 'job.dead';
+end
 $$;
 comment on function windlass._facts_of is 'Every fact about one job.';

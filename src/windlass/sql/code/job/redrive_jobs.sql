@@ -61,7 +61,7 @@ begin
   from windlass_data.attempt as a
   join windlass_data.job as j on j.tenant_id = a.tenant_id and j.id = a.job_id
   join windlass_data.lane as l on l.id = j.lane_id
-  where a.tenant_id = p_tenant and a.job_id = any (v_ids) and a.ends = 'dead'
+  where a.tenant_id = p_tenant and a.job_id = any (v_ids) and j.id = any (v_ids) and a.ends = 'dead'
   order by a.job_id;
   if not p_dry_run then
     perform windlass._revive_jobs(p_tenant, v_ids, p_max_attempts, p_reason, p_actor);

@@ -35,12 +35,7 @@ begin
   from unnest(v_mine.tenants, v_mine.kinds, v_mine.keys) as m(tenant_id, kind, key)
   cross join lateral windlass._next_at_key(m.tenant_id, m.kind, m.key) as n;
   v_lanes := windlass._unpark_jobs(v_next.tenants, v_next.jobs);
-  update windlass_data.key_line as k set held = true
-  from unnest(v_next.tenants, v_next.jobs) as n(tenant_id, job_id)
-  where k.tenant_id = n.tenant_id and k.job_id = n.job_id
-    and exists (select from windlass_data.ready as r
-                join windlass_data.job as j on j.lane_id = r.lane_id and j.seq = r.seq
-                where j.tenant_id = n.tenant_id and j.id = n.job_id and r.job_id = n.job_id);
+  perform windlass._hold_turns(v_next.tenants, v_next.jobs);
   delete from windlass_data.key_check as c
   using unnest(v_mine.tenants, v_mine.kinds, v_mine.keys) as m(tenant_id, kind, key)
   where c.ctid = any (v_tids) and c.tenant_id = m.tenant_id and c.kind = m.kind and c.key = m.key

@@ -3,7 +3,8 @@
 --
 -- Where more are due than that, each lane that has some gives its share: one tenant's flood holds up no other's job.
 -- A new place in line each time: it lies behind everything that waits in its lane.  Locked rows are passed over
--- (their holder is moving or cancelling the job), so this never waits and never deadlocks.
+-- (their holder is moving or cancelling the job), so this never waits and never deadlocks; and where some were, others come
+-- in their stead, so that nobody's open transaction holds up more than the jobs that it touched.
 -- definer: none
 create function windlass._promote_jobs(p_limit integer, p_from timestamptz default null) returns void
 language plpgsql volatile
@@ -18,6 +19,9 @@ declare
   v_lanes integer[];
   v_share integer;
   v_keyed boolean := exists (select from windlass_data.key_line as k where not k.held);
+  v_waiting record;
+  v_moved record;
+  v_passed uuid[] := '{}';
 begin
   if v_keyed then
     perform windlass._park_due_keys(p_limit, v_from, v_now);
@@ -37,44 +41,30 @@ begin
   end if;
   v_share := ceil(p_limit::numeric / cardinality(v_lanes));
 
-  with due as materialized (
-    select s.tid
+  loop
+    select array_agg(d.tenant_id order by d.run_at, d.job_id) as tenants,
+           array_agg(d.job_id order by d.run_at, d.job_id) as jobs
+    into v_waiting
     from unnest(v_lanes) as l(id)
     cross join lateral (
-      select s.ctid as tid
+      select s.tenant_id, s.job_id, s.run_at
       from windlass_data.scheduled as s
-      cross join lateral (
-        select from windlass_data.job as j
-        where j.tenant_id = s.tenant_id and j.id = s.job_id
-        for no key update skip locked
-      ) as j
       where s.lane_id = l.id and s.run_at <= v_now and s.run_at >= v_from and (v_bound is null or s.tenant_id = v_bound)
+        and s.job_id <> all (v_passed)
         and not (v_keyed and exists (
           select from windlass_data.key_line as k where k.tenant_id = s.tenant_id and k.job_id = s.job_id and not k.held))
       order by s.run_at
       limit v_share
       for update of s skip locked
-    ) as s
-  ), moved as (
-    delete from windlass_data.scheduled as s
-    where s.ctid = any (array(select d.tid from due as d))
-    returning s.*
-  ), placed as materialized (
-    select m.*, nextval('windlass_data.ready_seq') as seq
-    from (select m.* from moved as m order by m.run_at, m.job_id) as m
-  ), noted as (
-    update windlass_data.job as j
-    set seq = p.seq
-    from placed as p
-    where j.tenant_id = p.tenant_id and j.id = p.job_id
-  ), lined_up as (
-    insert into windlass_data.ready (lane_id, seq, tenant_id, job_id, version, counted)
-    select p.lane_id, p.seq, p.tenant_id, p.job_id, p.version, p.counted from placed as p
-  )
-  select array_agg(distinct p.lane_id) into v_lanes from placed as p;
-  if v_lanes is not null then
-    perform windlass._note_work(v_lanes);
-  end if;
+    ) as d;
+    exit when v_waiting.jobs is null;
+    select l.lanes, l.passed into v_moved from windlass._line_up(v_waiting.tenants, v_waiting.jobs) as l;
+    if v_moved.lanes is not null then
+      perform windlass._note_work(v_moved.lanes);
+    end if;
+    exit when cardinality(v_moved.passed) = 0;
+    v_passed := v_passed || v_moved.passed;
+  end loop;
 end
 $$;
 comment on function windlass._promote_jobs is 'Put scheduled jobs that are due into line.';

@@ -3,19 +3,32 @@
 create function windlass._settle_leases(p_tokens uuid[]) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan  -- see _day_ranges
 as $$
+declare
+  v_jobs uuid[] := array(
+    select m.job_id from windlass_data.lease as l cross join lateral unnest(l.job_ids) as m(job_id) where l.id = any (p_tokens));
+  v_written uuid[] := '{}';  -- the token of each attempt that is written
+  v_day record;
 begin
+  for v_day in select r.first, r.last from windlass._day_ranges(v_jobs) as r loop
+    v_written := v_written || array(
+      select l.id
+      from windlass_data.lease as l
+      cross join lateral unnest(l.job_ids, l.versions) as m(job_id, version)
+      cross join lateral (
+        select from windlass_data.attempt as a
+        where a.tenant_id = l.tenant_id and a.job_id = m.job_id and a.version = m.version
+          and a.job_id between v_day.first and v_day.last
+        offset 0
+      ) as a
+      where l.id = any (p_tokens));
+  end loop;
   with left_open as materialized (
-    select l.id, count(*) filter (where a.job_id is null) as open
+    select l.id, cardinality(l.job_ids) - coalesce(w.n, 0) as open
     from windlass_data.lease as l
-    cross join lateral unnest(l.job_ids, l.versions) as m(job_id, version)
-    left join lateral (
-      select a.job_id from windlass_data.attempt as a
-      where a.tenant_id = l.tenant_id and a.job_id = m.job_id and a.version = m.version
-      offset 0
-    ) as a on true
+    left join (select w.token, count(*) as n from unnest(v_written) as w(token) group by w.token) as w on w.token = l.id
     where l.id = any (p_tokens)
-    group by l.id
   ), done as (
     delete from windlass_data.lease as l
     where l.id = any (array(select o.id from left_open as o where o.open = 0))
