@@ -17,7 +17,7 @@ from windlass.model import uuid7
 __all__ = ["Load"]
 
 ATTEMPTS = 25
-"""So many that no job dies of the faults of a run."""
+"""So many that hardly a job dies of the faults of a run."""
 RETRY_WAIT = 0.3
 SNOOZE_WAIT = 0.2
 _RETRY = RetryPolicy(base_seconds=RETRY_WAIT, factor=1.0, jitter="none", max_attempts=ATTEMPTS)
@@ -50,6 +50,11 @@ def _hopeless(source: random.Random) -> tuple[Facts, Facts]:
     return {"kind": "chore", "payload": {"fails": 99}, "max_attempts": 2}, {"max_attempts": 2}
 
 
+def _only_once(source: random.Random) -> tuple[Facts, Facts]:
+    """Its only attempt: it may die with a worker, but not without having begun."""
+    return {"kind": "chore", "payload": {}, "max_attempts": 1}, {"max_attempts": 1}
+
+
 def _snoozing(source: random.Random) -> tuple[Facts, Facts]:
     return {"kind": "chore", "payload": {"snoozes": 1}}, {"snooze_wait": SNOOZE_WAIT}
 
@@ -78,11 +83,12 @@ def _keyed(source: random.Random) -> tuple[Facts, Facts]:
 
 
 _SORTS: dict[Callable[[random.Random], tuple[Facts, Facts]], int] = {
-    _plain: 68,
+    _plain: 65,
     _slow: 6,
     _threaded: 5,
     _failing: 3,
     _hopeless: 1,
+    _only_once: 3,
     _snoozing: 2,
     _later: 3,
     _parent: 2,

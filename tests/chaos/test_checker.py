@@ -81,6 +81,7 @@ BAD: list[tuple[str, str, Callable[[], History], Change]] = [
     ("lost", "given up after 0", plain, lambda h: h.rows[0].update(state=_without_ends(h))),
     ("lost", "nobody asked for that", plain, lambda h: h.rows[0].update(state="canceled")),
     ("lost", "without an attempt", plain, lambda h: h.ends.clear()),
+    ("never begun", "no handler was called", plain, lambda h: h.rows[0].update(state=_without_start(h))),
     ("unexpected", "nobody asked for it", plain, lambda h: h.calls.clear()),
     ("unexpected", "refused, and there", plain, lambda h: h.calls[1].update(step="fail")),
     ("unexpected", "without a lease", plain, lambda h: h.grants.clear()),
@@ -111,6 +112,11 @@ BAD: list[tuple[str, str, Callable[[], History], Change]] = [
 
 def _without_ends(history: History) -> str:
     history.ends.clear()
+    return "dead"
+
+
+def _without_start(history: History) -> str:
+    history.ledger.clear()
     return "dead"
 
 

@@ -11,7 +11,7 @@ from tests.support import Database
 from windlass.db.connect import connect_async
 from windlass.db.database import run_async
 from windlass.db.rpc import claim_jobs
-from windlass.db.rpc_node import undurable
+from windlass.db.rpc_node import begin_jobs, undurable
 
 
 @pytest.fixture
@@ -27,8 +27,8 @@ async def test_a_job_committed_while_a_claim_is_under_way_is_returned_or_left_in
     claimer.execute(claim, [uuid4()])  # plans are made
     crew.enqueue("early")
     got = []
-    # The gates are read in the middle of a claim: whoever locks them stops it there.
-    holder.execute("lock table windlass_data.gate in access exclusive mode")
+    # A lease is written in the middle of a claim: whoever locks them stops it there.
+    holder.execute("lock table windlass_data.lease in access exclusive mode")
     thread = threading.Thread(target=lambda: got.extend(claimer.execute(claim, [uuid4()]).fetchall()))
     thread.start()
     try:
@@ -54,6 +54,21 @@ async def test_a_claim_may_go_without_waiting_for_the_disk(crew: Crew) -> None:
             assert [job.id for job in await run_async(connection, call)] == [job_id]
             assert await _shown(connection) == "off"
         assert await _shown(connection) == "on"
+
+
+async def test_a_beginning_does_not_wait_for_the_disk_though_it_is_answered_with_nothing(crew: Crew) -> None:
+    crew.enqueue("any", max_attempts=1)
+    crew.db.execute(f'alter database "{crew.db.name}" set synchronous_commit = on', role="superuser")
+    connection = await connect_async(crew.db.url())
+    async with connection:
+        (job,) = await run_async(connection, claim_jobs(uuid4(), ["default"], None, 5, 30.0))
+        call = begin_jobs([job.token_bytes], [job.id_bytes], [False])
+        async with connection.transaction():
+            assert await run_async(connection, call) == set()
+            assert await _shown(connection) == "off"
+        assert await _shown(connection) == "on"
+        lost = begin_jobs([uuid4().bytes], [job.id_bytes], [True])
+        assert {job_id for _, job_id in await run_async(connection, lost)} == {job.id_bytes}
 
 
 async def _shown(connection: psycopg.AsyncConnection) -> str:

@@ -77,8 +77,8 @@ class Meeting:
     def enqueue(self, **fields: Any) -> None:
         self.jobs.enqueue(id=JOB, key="k", scope="active", **{"max_attempts": 3, **fields})
 
-    def claim(self) -> None:
-        row = next(row for row in self.jobs.claim(2) if row.job_id == JOB)
+    def claim(self, *, begins: bool = False) -> None:
+        row = next(row for row in self.jobs.claim(2, begins=begins) if row.job_id == JOB)
         self.word = Word(row.token, JOB)
 
     def look(self) -> frozenset[str]:
@@ -108,6 +108,13 @@ def _running(meeting: Meeting, **fields: Any) -> None:
     if not meeting.alone:
         meeting.jobs.enqueue(id=SIBLING)
     meeting.claim()
+    lapse(meeting.db)
+
+
+def _unbegun(meeting: Meeting) -> None:
+    """Held for its last attempt by one who says what he begins, and has not said it."""
+    meeting.enqueue(max_attempts=1)
+    meeting.claim(begins=True)
     lapse(meeting.db)
 
 
@@ -149,6 +156,7 @@ def _succeeded(meeting: Meeting) -> None:
 SITUATIONS: dict[str, Callable[[Meeting], None]] = {
     "running": _running,
     "running for the last time": lambda meeting: _running(meeting, max_attempts=1),
+    "held and not begun": _unbegun,
     "asked to stop": _asked,
     "ready": _ready,
     "later": _later,

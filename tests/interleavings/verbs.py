@@ -68,7 +68,12 @@ def _enqueue(session: Session, meeting: Meeting, mine: UUID) -> str:
     return f"{name(row.job_id)} {'new' if row.created else 'there already'}"
 
 
+def _begin(session: Session, meeting: Meeting, mine: UUID) -> list[str]:
+    return [code for _, code in session.begin(meeting.word)]
+
+
 VERBS: Mapping[str, Verb] = {
+    "begin": Verb(_begin),
     "claim": Verb(_claim, passes=True),
     "complete": Verb(_complete),
     "finish": Verb(lambda session, meeting, mine: session.finish(meeting.word)),
@@ -86,8 +91,9 @@ VERBS: Mapping[str, Verb] = {
 
 # Where they can meet.  A word with a token that no longer counts stands for all of its kind.
 MEET: Mapping[str, tuple[str, ...]] = {
-    "running": tuple(verb for verb in VERBS if verb != "postpone"),
+    "running": tuple(verb for verb in VERBS if verb not in ("begin", "postpone")),
     "running for the last time": ("claim", "complete", "fail", "expire", "cancel", "redrive", "enqueue"),
+    "held and not begun": ("begin", "claim", "complete", "release", "expire", "cancel"),
     "asked to stop": ("claim", "complete", "finish", "fail", "release", "renew", "expire", "cancel"),
     "ready": ("claim", "cancel", "reschedule", "postpone", "enqueue", "fail"),
     "later": ("claim", "cancel", "reschedule", "postpone"),

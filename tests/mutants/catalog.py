@@ -12,6 +12,7 @@ LEASE = "sql/code/lease"
 JOB = "sql/code/job"
 FENCING = ("tests/sql/test_fencing.py",)
 RACES = ("tests/sql/test_races.py",)
+BEGINNINGS = "tests/sql/test_begin_jobs.py"
 INTERLEAVINGS = "tests/interleavings/test_interleavings.py"
 
 _TOKENS = (
@@ -138,6 +139,38 @@ _TIME = (
         "for update skip locked);",
         "for update);",
         RACES,
+    ),
+    Mutant(
+        "unbegun-is-given-back",
+        "no job is given up for a last attempt that was not begun",
+        f"{LEASE}/_end_abandoned.sql",
+        "when m.job_id <> all (l.begins) then",
+        "when false then",
+        (BEGINNINGS,),
+    ),
+    Mutant(
+        "begun-is-given-up",
+        "a last attempt whose handler was called counts",
+        f"{LEASE}/_end_abandoned.sql",
+        "case when m.job_id = any (l.begun) or l.begins is null then null",
+        "case when l.begins is null then null",
+        (BEGINNINGS,),
+    ),
+    Mutant(
+        "doubt-once",
+        "a job that kills its worker as it begins does not go on for ever",
+        f"{LEASE}/_end_abandoned.sql",
+        "and a.outcome = 'released' and a.error @>",
+        "and false and a.error @>",
+        (BEGINNINGS,),
+    ),
+    Mutant(
+        "token-of-beginning",
+        "a beginning needs the token of the lease",
+        f"{LEASE}/begin_jobs.sql",
+        "v_open := windlass._open_words(p_tokens, p_jobs);",
+        "v_open := array(select o from generate_subscripts(p_jobs, 1) as o);",
+        (BEGINNINGS, *FENCING),
     ),
     Mutant(
         "not-before-its-time",

@@ -20,6 +20,14 @@ PYTHON = (
         ("tests/integration/test_worker_leases.py", "tests/unit/test_worker_values.py"),
     ),
     Mutant(
+        "last-attempts-are-announced",
+        "the database knows of a last attempt before its handler is called",
+        "worker/flow.py",
+        "if job.counted + 1 >= job.max_attempts:",
+        "if False:",
+        ("tests/integration/test_worker_begins.py",),
+    ),
+    Mutant(
         "nul-in-json",
         "JSON that the database cannot keep is refused before it is sent",
         "model/names.py",

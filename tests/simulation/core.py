@@ -20,16 +20,33 @@ class Core(Lines):
     """One database."""
 
     def claim(
-        self, node: str, queue: str, kinds: Sequence[str] | None, limit: int, lease: int
+        self,
+        node: str,
+        queue: str,
+        kinds: Sequence[str] | None,
+        limit: int,
+        lease: int,
+        begins: bool = False,
     ) -> list[tuple[Any, ...]]:
         """From a queue that one tenant uses: where several do, chance shares out, and `take` is told."""
         self.promote()
         line = self.line(node, queue, kinds)
         if not line and self.expire():
             line = self.line(node, queue, kinds)
-        return self.take(node, line[:limit], lease)
+        return self.take(node, line[:limit], lease, begins=begins)
 
     # The words about a running job
+
+    def begin(self, words: Sequence[tuple[Any, Any]], called: Sequence[bool]) -> list[tuple[Any, str]]:
+        """The words that were refused."""
+        refused = []
+        for (token, job_id), was in zip(words, called, strict=True):
+            held = self._held(token, job_id)
+            if held is None:
+                refused.append((job_id, "lease_lost"))
+            elif held.begins is not None:
+                (held.begun if was else held.begins).add(job_id)
+        return refused
 
     def renew(self, tokens: Iterable[Any], lease: int) -> list[tuple[Any, Any, str]]:
         told: list[tuple[Any, Any, str]] = []
@@ -99,6 +116,9 @@ class Core(Lines):
         counted = held.jobs[word.job][1] + (1 if self._counts(word.outcome) else 0)
         ends = self._ends(job, word.outcome, counted)
         self._write(held, word.job, word.outcome, ends, error=word.error)
+        if word.doubt:
+            job.attempts[-1].doubt = True
+            self.notes.append(("doubt",))
         if ends is not None:
             job.cancel_requested = False
             return Row(job.id, "ok", ends)
@@ -162,13 +182,21 @@ class Core(Lines):
     def expire(self) -> list[tuple[Any, str]]:
         """Recover what is overdue, in the order in which it was enqueued."""
         overdue = [held for held in self.leases.values() if self._overdue(held)]
-        words = [
-            Said(held.token, job_id, "crashed", error=LEASE_EXPIRED)
-            for held in overdue
-            for job_id in held.jobs
-        ]
+        words = [self._abandoned(held, job_id) for held in overdue for job_id in held.jobs]
         rows = self.end(sorted(words, key=lambda word: word.job))
         return [(row.job, row.state or "") for row in rows if row.code == "ok"]
+
+    def _abandoned(self, held: Lease, job_id: Any) -> Said:
+        """It has crashed, unless it was the last attempt and not begun; in doubt it is so once."""
+        job, counted = self.jobs[job_id], held.jobs[job_id][1]
+        word = Said(held.token, job_id, "crashed", error=LEASE_EXPIRED)
+        if held.begins is None or job_id in held.begun or counted + 1 < job.max_attempts:
+            return word
+        if job_id not in held.begins:
+            return word._replace(outcome="released")
+        if job.attempts and job.attempts[-1].doubt:
+            return word
+        return word._replace(outcome="released", doubt=True)
 
     def _overdue(self, held: Lease) -> bool:
         return held.expires_at < self.now

@@ -93,7 +93,12 @@ class Lines:
         return sorted(found, key=lambda job: -job.priority)
 
     def take(
-        self, node: str, jobs: Sequence[Job], lease: int, tokens: Sequence[Any] | None = None
+        self,
+        node: str,
+        jobs: Sequence[Job],
+        lease: int,
+        tokens: Sequence[Any] | None = None,
+        begins: bool = False,
     ) -> list[tuple[Any, ...]]:
         """One lease for each lane; or as the tokens say: whoever shares out may come to a lane twice."""
         given: dict[Any, Lease] = {}
@@ -103,6 +108,7 @@ class Lines:
             if which not in given:
                 token = next(self._tokens) if tokens is None else which
                 given[which] = Lease(token, job.lane, node, self.now, self.now + lease)
+                given[which].begins = set() if begins else None
                 self.leases[token] = given[which]
             held, token = given[which], given[which].token
             assert held.lane == job.lane, "a token for two lanes"

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from tests.simulation.words import (
+    Begin,
     Cancel,
     Claim,
     ClearGate,
@@ -108,9 +109,18 @@ def _claim(word: Claim) -> Spoken:
     kinds = None if word.kinds is None else list(word.kinds)
     return Spoken(
         "job_id, token, version, counted, payload, priority, expires_at",
-        "claim_jobs(%s, %s::text[], %s::text[], %s, %s)",
-        [node_uuid(word.node), [word.queue], kinds, word.limit, word.lease / 1000],
+        "claim_jobs(%s, %s::text[], %s::text[], %s, %s, p_begins => %s)",
+        [node_uuid(word.node), [word.queue], kinds, word.limit, word.lease / 1000, word.begins],
         read,
+    )
+
+
+def _begin(word: Begin) -> Spoken:
+    return Spoken(
+        "job_id, code",
+        "begin_jobs(pg_temp.tokens(%s::integer[]), %s::uuid[], %s::boolean[])",
+        [*_pairs(word.words), list(word.called)],
+        lambda rows, _: [(job_number(r[0]), r[1]) for r in rows],
     )
 
 
@@ -203,6 +213,7 @@ def _scope(word: SetGate | ClearGate) -> list[Any]:
 
 _SAYINGS: dict[type, Callable[[Any], Spoken]] = {
     Enqueue: _enqueue,
+    Begin: _begin,
     Claim: _claim,
     Renew: _renew,
     Complete: _complete,

@@ -53,6 +53,8 @@ class Attempt:
     ends: str | None
     result: Any = None
     error: Any = None
+    doubt: bool = False
+    """Given back because nobody knows whether its handler was called."""
 
 
 @dataclass(slots=True, eq=False)
@@ -95,6 +97,10 @@ class Lease:
     jobs: dict[Any, tuple[int, int]] = field(default_factory=dict)
     """By job: the version of its attempt, and how many attempts counted before it."""
     open: int = 0
+    begins: set[Any] | None = None
+    """Jobs of which the holder said that it begins them; None: it does not say."""
+    begun: set[Any] = field(default_factory=set)
+    """And that their handlers were called."""
 
 
 class Gate(NamedTuple):
@@ -110,6 +116,7 @@ class Said(NamedTuple):
     outcome: str
     delay: int | None = None
     error: Any = None
+    doubt: bool = False
 
 
 class Row(NamedTuple):

@@ -5,7 +5,7 @@ from itertools import repeat
 from typing import Any
 
 from tests.simulation.core import Core
-from tests.simulation.values import COUNTLESS, Gate, Job, Lease
+from tests.simulation.values import COUNTLESS, Gate, Job, Lease, Said
 from tests.simulation.wire import LEASE
 
 __all__ = ["OUT_OF_ORDER", "VARIANTS"]
@@ -61,6 +61,11 @@ class RedriveOfSuccess(Core):
 class NobodyExpires(Core):
     def expire(self) -> list[tuple[Any, str]]:
         return []
+
+
+class UnbegunIsGivenUp(Core):
+    def _abandoned(self, held: Lease, job_id: Any) -> Said:
+        return super()._abandoned(held, job_id)._replace(outcome="crashed", doubt=False)
 
 
 class NoGates(Core):
@@ -158,6 +163,7 @@ VARIANTS: dict[type[Core], str] = {
     TooEarly: "early starts",
     RedriveOfSuccess: "not dead",
     NobodyExpires: "stranded",
+    UnbegunIsGivenUp: "never begun",
     NoGates: "through a gate",
     KeysForgotten: "key twice",
     NotKept: "lost",

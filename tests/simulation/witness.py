@@ -10,7 +10,19 @@ from typing import Any
 from tests.chaos.checker import History, check
 from tests.simulation.core import Core
 from tests.simulation.values import Job
-from tests.simulation.words import Cancel, ClearGate, Complete, End, Enqueue, Finish, Renew, SetGate, Word
+from tests.simulation.words import (
+    Cancel,
+    Claim,
+    ClearGate,
+    Complete,
+    End,
+    Enqueue,
+    Expire,
+    Finish,
+    Renew,
+    SetGate,
+    Word,
+)
 
 __all__ = ["Witness", "can_be_moved"]
 
@@ -117,10 +129,14 @@ class Witness:
     ) -> None:
         facts = {"job": job.id, "version": version, "tenant": job.tenant, "token": token}
         self._history.ends.append({**facts, "at": at, "finished_at": at, "outcome": outcome, "ends": ends})
-        if outcome != "crashed" and (token, job.id) not in _tokens(word):
+        by_expiry = isinstance(word, Claim | Expire) and outcome in ("crashed", "released")
+        if not by_expiry and (token, job.id) not in _tokens(word):
             self.found.append(f"without its token: version {version} of {job.id} was ended by {word}")
         if ends is not None:
             self._end(job.id, ends)
+
+    def _saw_doubt(self, at: int, word: Word) -> None:
+        self._history.ends[-1]["doubt"] = True
 
     def _saw_canceled(self, at: int, word: Word, job: Job) -> None:
         self._end(job.id, "canceled")

@@ -6,6 +6,7 @@ from tests.simulation.core import Core
 from tests.simulation.values import Job, Refused, Retry, Said
 
 __all__ = [
+    "Begin",
     "Cancel",
     "Claim",
     "ClearGate",
@@ -68,9 +69,18 @@ class Claim(NamedTuple):
     kinds: tuple[str, ...] | None
     limit: int
     lease: int
+    begins: bool = True
 
     def tell(self, core: Core) -> Any:
         return core.claim(*self)
+
+
+class Begin(NamedTuple):
+    words: tuple[tuple[int, int], ...]
+    called: tuple[bool, ...]
+
+    def tell(self, core: Core) -> Any:
+        return core.begin(*self)
 
 
 class Renew(NamedTuple):

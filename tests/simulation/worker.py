@@ -6,7 +6,7 @@ from typing import Any
 from tests.simulation.values import Said
 from tests.simulation.wire import LEASE, Actor, Wire
 from tests.simulation.witness import can_be_moved
-from tests.simulation.words import Claim, Complete, End, Expire, Finish, Renew, Word
+from tests.simulation.words import Begin, Claim, Complete, End, Expire, Finish, Renew, Word
 
 __all__ = ["Worker"]
 
@@ -25,6 +25,8 @@ class Run:
     job: int
     token: int
     version: int
+    last: bool
+    """Whether it is the last attempt: of those the database is told before and after they begin."""
     started: bool = False
 
 
@@ -78,19 +80,29 @@ class Worker(Actor):
     def _hold(self, rows: list[Any], since: int) -> None:
         if rows and len(self._runs) + len(rows) < SLOTS:
             self.later(self.random.randrange(100, 2_000), self._claim)
-        for job, token, version, *_ in rows:
+        for job, token, version, counted, *_ in rows:
             self._deadlines[token] = since + LEASE
-            run = self._runs[token, job] = Run(self._tenant, job, token, version)
-            self.later(self.random.choice([0, 0, 1_000, LEASE // 2]), self._start, run)
+            last = counted + 1 >= self.wire.core.jobs[job].max_attempts
+            run = self._runs[token, job] = Run(self._tenant, job, token, version, last)
+            self.later(self.random.choice([0, 0, 1_000, LEASE // 2]), self._begin, run)
 
-    def _start(self, run: Run) -> None:
-        if (run.token, run.job) not in self._runs:
+    def _begin(self, run: Run) -> None:
+        if not run.last:
+            self._start(run, [])
+        elif (run.token, run.job) in self._runs:
+            word = Begin(((run.token, run.job),), (False,))
+            self.ask(word, lambda refused: self._start(run, refused), lambda: self._begin(run))
+
+    def _start(self, run: Run, refused: list[Any]) -> None:
+        if (run.token, run.job) not in self._runs or run.started:
             return
-        if self._deadlines.get(run.token, self.clock()) <= self.clock():
+        if refused or self._deadlines.get(run.token, self.clock()) <= self.clock():
             self._stop(run)
             return
         run.started = True
         self.wire.witness.note("start", run.tenant, run.job, run.version, run.token)
+        if run.last:
+            self.ask(Begin(((run.token, run.job),), (True,)), lambda _: None, self._nothing)
         longest = LEASE // 2 if self.wire.sound or self.random.random() < 0.8 else 3 * LEASE
         self.later(self.random.randrange(1, longest), self._end, run)
 

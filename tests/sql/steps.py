@@ -90,20 +90,27 @@ class Session:
         kinds: Sequence[str] | None = None,
         lease: float | None = 30,
         wait: bool = False,
+        begins: bool = False,
     ) -> list[Any]:
         return self.call(
-            "select * from windlass.claim_jobs(%s, %s::text[], %s::text[], %s, %s, %s)",
+            "select * from windlass.claim_jobs(%s, %s::text[], %s::text[], %s, %s, %s, p_begins => %s)",
             self.node,
             queues if queues is None else list(queues),
             kinds if kinds is None else list(kinds),
             limit,
             lease,
             wait,
+            begins,
         )
 
     def claim_one(self, **how: Any) -> Any:
         (row,) = self.claim(1, **how)
         return row
+
+    def begin(self, *held: Held, called: Sequence[bool | None] | None = None) -> list[tuple[Any, ...]]:
+        """The refused words, as (job, code)."""
+        query = "select job_id, code from windlass.begin_jobs(%s::uuid[], %s::uuid[], %s::boolean[])"
+        return [tuple(row) for row in self.call(query, *_words(held), called)]
 
     def renew(self, *tokens: UUID, lease: float | None = 30) -> list[tuple[Any, ...]]:
         query = "select token, job_id, code from windlass.renew_leases(%s::uuid[], %s)"

@@ -31,6 +31,7 @@ VERBS: dict[str, Callable[[Session, Held], list[Any]]] = {
     "time out": lambda jobs, held: [row.code for row in jobs.fail(held, outcomes=["timed_out"])],
     "snooze": lambda jobs, held: [row.code for row in jobs.snooze(held, delays=[60])],
     "release": lambda jobs, held: [row.code for row in jobs.release(held)],
+    "begin": lambda jobs, held: [code for _, code in jobs.begin(held)],
     "renew": lambda jobs, held: [code for _, _, code in jobs.renew(held.token)],
     "cost": lambda jobs, held: jobs.cost((held, 5, "stamps")),
 }
@@ -136,7 +137,7 @@ def test_the_right_token_is_heard(db: Database, jobs: Session, subtests: pytest.
                 jobs.finish(held)
             else:
                 assert "lease_lost" not in say(jobs, held)
-            assert (jobs.state(held.job_id) == "running") == (verb in ("renew", "cost"))
+            assert (jobs.state(held.job_id) == "running") == (verb in ("begin", "renew", "cost"))
             if verb in ("fail", "time out", "snooze", "release"):
                 jobs.cancel(held.job_id)
             elif verb in ("renew", "cost"):

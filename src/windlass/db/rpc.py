@@ -64,7 +64,7 @@ _CLAIM = (
     "select job_id, tenant_id, queue, kind, priority, payload, token, version, counted, max_attempts,"
     " expires_at, trace_id, correlation_id, created_at, timeout_ms / 1000.0::float8, lane_id, seq"
     " from windlass.claim_jobs($1::uuid, $2::text[], $3::text[], $4::int, $5::float8, $6::boolean,"
-    " $7::int[], $8::bigint[], $9::boolean, $10::timestamptz, true)"
+    " $7::int[], $8::bigint[], $9::boolean, $10::timestamptz, true, true)"
 )
 
 

@@ -7,10 +7,12 @@ from typing import NamedTuple, TypeVar
 from uuid import UUID
 
 from windlass.db.call import Call, Row
+from windlass.db.wire import Ids
 
 __all__ = [
     "Maintained",
     "Pruned",
+    "begin_jobs",
     "heartbeat_node",
     "lock_timeout",
     "maintain",
@@ -49,6 +51,25 @@ def undurable(call: Call[T]) -> Call[T]:
     """
     text = f"{call.text} cross join (select set_config('synchronous_commit', 'off', true)) as undurable"
     return replace(call, text=text)
+
+
+def begin_jobs(
+    tokens: Sequence[bytes], jobs: Sequence[bytes], called: Sequence[bool]
+) -> Call[set[tuple[bytes, bytes]]]:
+    """Say which handlers are about to be called and which were; the refused words, as token and job.
+
+    Its commit does not wait for the disk (see `undurable`, which needs rows): a word
+    that a crash of the server undoes only makes the job run again.
+    """
+    text = (
+        "select b.token, b.job_id from (select set_config('synchronous_commit', 'off', true)) as undurable"
+        " left join windlass.begin_jobs($1::uuid[], $2::uuid[], $3::boolean[]) as b on true"
+    )
+    return Call(text, (Ids(tokens), Ids(jobs), list(called)), _pairs, hot=True, raw=True)
+
+
+def _pairs(rows: Sequence[Row]) -> set[tuple[bytes, bytes]]:
+    return {(token, job_id) for token, job_id in rows if job_id is not None}
 
 
 def lock_timeout(seconds: float) -> Call[None]:

@@ -28,6 +28,7 @@ class Attempt:
         "_guard",
         "_owed",
         "_record",
+        "called",
         "context",
         "definition",
         "finishing",
@@ -60,6 +61,7 @@ class Attempt:
         self.handled = False
         self.said = False
         self.finishing = False
+        self.called = False
         self.task: asyncio.Task[Any] | None = None
         """What its handler runs in on the loop; none before it has begun."""
         self.timer: asyncio.TimerHandle | None = None
@@ -67,6 +69,11 @@ class Attempt:
         self._child: Child | None = None
         self._record = record
         self._owed: Entry | None = None
+
+    @property
+    def begun(self) -> bool:
+        """Whether its handler was called, as far as that is known here."""
+        return self.called or self.task is not None
 
     def was_told(self) -> bool:
         """Whether the handler was told to stop."""
@@ -112,7 +119,7 @@ class Attempt:
     def _told(self, name: str, value: Any) -> Any:
         """What a child says; what it is answered, where it waits for that."""
         if name == "begun":
-            self.started = elapsed_clock()
+            self.started, self.called = elapsed_clock(), True
             if self.on_begun is not None:
                 self.on_begun()
         elif name == "finishing":

@@ -98,7 +98,7 @@ class Attempts:
         """A probe: wait until the last word on every attempt is said, be it over its handler's head."""
         await self._settled.wait()
 
-    def start(self, job: ClaimedJob, lease: Lease) -> None:
+    def start(self, job: ClaimedJob, lease: Lease) -> Attempt:
         """Run one job.  What its handler sets in the context of the call ends with the call."""
         definition = self._registry.get(job.kind)
         context = None
@@ -117,6 +117,7 @@ class Attempts:
             self._line.add(attempt)
         else:
             self._start_in_thread(attempt)
+        return attempt
 
     def _start_alone(self, attempt: Attempt) -> None:
         call = run_async(attempt.definition, attempt.job, attempt.context, self._limits, attempt.lease.now)
@@ -146,7 +147,7 @@ class Attempts:
     def _run_in_thread(self, attempt: Attempt) -> Word | None:
         if attempt.definition.room == "process":
             return attempt.run_in_child(self._children, self._worker_id, self._limits)
-        job, lease = attempt.job, attempt.lease
+        job, lease, attempt.called = attempt.job, attempt.lease, True
         return run_sync(attempt.definition, job, attempt.context, self._limits, lease.now)
 
     def _call_soon(self, *call: Any) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from windlass.model import ClaimedJob
 from windlass.worker.attempt import Attempt
 from windlass.worker.attempts import Attempts
+from windlass.worker.begins import Begins
 from windlass.worker.claims import MAX_BATCH, Claims, Pace
 from windlass.worker.context import StopReason
 from windlass.worker.counts import Counts, note_answers
@@ -30,6 +31,7 @@ class Flow:
     """Joins the lanes of one worker; they are given to it before it is used."""
 
     attempts: Attempts
+    begins: Begins
     reporter: Reporter
     claims: Claims
 
@@ -52,13 +54,18 @@ class Flow:
     @property
     def empty(self) -> bool:
         """Whether no job is anywhere in here."""
-        return not (self._buffer or self.attempts.busy or self.reporter.backlog)
+        return not (self._buffer or self._taken or self.reporter.backlog)
+
+    @property
+    def _taken(self) -> int:
+        """Slots that are not free."""
+        return self.attempts.busy + self.begins.waiting
 
     def demand(self) -> int:
         """How many jobs to claim now: what can start at once, and what will soon."""
         if self._closed or self.reporter.backlog >= MAX_BACKLOG:
             return 0
-        target = max(0, self._concurrency - self.attempts.busy) + self._pace.ahead()
+        target = max(0, self._concurrency - self._taken) + self._pace.ahead()
         self._low_water = target // 2
         if len(self._buffer) > self._low_water:
             return 0
@@ -77,7 +84,7 @@ class Flow:
             self._start_some()
 
     def _start_some(self) -> None:
-        room = min(self._concurrency - self.attempts.busy, MAX_BACKLOG - self.reporter.backlog)
+        room = min(self._concurrency - self._taken, MAX_BACKLOG - self.reporter.backlog)
         if not self._buffer or self._closed or room <= 0:
             return
         self._moved = now = elapsed_clock()
@@ -88,10 +95,28 @@ class Flow:
             if lease is None:
                 self._lose(job)
                 continue
+            room -= 1
+            if job.counted + 1 >= job.max_attempts:
+                self.begins.add(job)
+                continue
             if told:
                 self._signals.job("job.started", job, logging.DEBUG)
             self.attempts.start(job, lease)
-            room -= 1
+
+    def begin(self, job: ClaimedJob) -> Attempt | None:
+        """Start a last attempt, of which the database knows now."""
+        lease = self._leases.get(job.token_bytes, elapsed_clock())
+        if lease is None:
+            self.refuse(job)
+            return None
+        if self._signals.heard(logging.DEBUG):
+            self._signals.job("job.started", job, logging.DEBUG)
+        return self.attempts.start(job, lease)
+
+    def refuse(self, job: ClaimedJob) -> None:
+        """This one must not be started, and its slot is free."""
+        self._lose(job)
+        self.ended(0)
 
     def ended(self, count: int) -> None:
         """So many slots are free."""
@@ -139,6 +164,7 @@ class Flow:
     def close(self) -> None:
         """Start nothing more, and give back what was not started."""
         self._closed = True
+        self._buffer.extendleft(reversed(self.begins.take_back()))
         self.release_buffer()
 
     def hear_lost(self, tokens: list[bytes]) -> None:
@@ -147,7 +173,18 @@ class Flow:
         A lease that was settled while the question was under way is gone too; of its jobs none runs.
         """
         self._leases.lose(tokens)
+        if self.begins.waiting:
+            self._loop.call_soon_threadsafe(self._lose_waiting)
         self._stop_soon(self.attempts.matching(tokens), "lease_lost")
+
+    def _lose_waiting(self) -> None:
+        """What waits for the database to know of it may wait for long: not beyond its lease."""
+        now = elapsed_clock()
+        for job in self.begins.take_back():
+            if self._leases.get(job.token_bytes, now) is None:
+                self.refuse(job)
+            else:
+                self.begins.add(job)
 
     def hear_cancel(self, wanted: list[tuple[bytes, bytes]]) -> None:
         """From the renewal thread: somebody asked to cancel these."""
@@ -168,9 +205,9 @@ class Flow:
 
     def _give_back(self, job_ids: set[bytes]) -> None:
         kept = [job for job in self._buffer if job.id_bytes not in job_ids]
-        for job in self._buffer:
-            if job.id_bytes in job_ids:
-                self.reporter.say(Word(job, "release"))
+        held = [job for job in self._buffer if job.id_bytes in job_ids]
+        for job in (*self.begins.take_back(job_ids), *held):
+            self.reporter.say(Word(job, "release"))
         self._buffer.clear()
         self._buffer.extend(kept)
 

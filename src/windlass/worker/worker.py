@@ -16,6 +16,7 @@ from windlass.errors import WindlassError
 from windlass.model import MAX_ERROR_BYTES, MAX_RESULT_BYTES, ClaimedJob, uuid7
 from windlass.telemetry import Telemetry
 from windlass.worker.attempts import Attempts
+from windlass.worker.begins import Begins
 from windlass.worker.claims import Claims
 from windlass.worker.costs import Ledger
 from windlass.worker.counts import Counts
@@ -74,17 +75,14 @@ class Worker:
         self._url = database_url
         self._registry = registry
         self._lease_seconds = lease_seconds
-        self._poll_seconds = poll_seconds
-        self._grace_seconds = grace_seconds
+        self._poll_seconds, self._grace_seconds = poll_seconds, grace_seconds
         self._pooler: Pooler = pooler
         self._listen_url = listen_url or (database_url if pooler == "none" else None)
         self._limits = Limits(max_result_bytes, max_error_bytes)
         self._signals = Signals(telemetry, self.node_name, self.node_id)
         self._tasks: list[asyncio.Task[None]] = []
         self._stopping: asyncio.Task[None] | None = None
-        self._known = asyncio.Event()
-        self._hurry = asyncio.Event()
-        self._stopped = asyncio.Event()
+        self._known, self._hurry, self._stopped = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     # What it is doing ---------------------------------------------------------------------------------------
 
@@ -146,6 +144,7 @@ class Worker:
         self._wire()
         self._upkeep.start()
         self._spawn("claiming", self._claim)
+        self._spawn("beginning", self._flow.begins.run)
         self._spawn("reporting", self._flow.reporter.run)
         self._spawn("recording costs", self._ledger.run)
         if self._listener is not None:
@@ -187,6 +186,7 @@ class Worker:
             *room, say=flow.say, ended=flow.ended, record=self._ledger.record, node_id=self.node_id
         )
         flow.reporter = Reporter(self._report_link, flow.answered, Outage("reporting", signals))
+        flow.begins = Begins(self._claim_link, flow.begin, flow.refuse, Outage("beginning", signals))
         flow.claims = self._make_claims(flow)
         self._upkeep = self._make_upkeep(flow, leases)
 

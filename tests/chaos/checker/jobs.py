@@ -25,6 +25,13 @@ def lost(story: Story) -> Iterator[str]:
         yield f"{state} without an attempt that ended so"
 
 
+def never_begun(story: Story) -> Iterator[str]:
+    """Given up, though no handler was ever called; where that was left in doubt, it is tried once more."""
+    doubted = any(end.get("doubt") for end in story.ends.values())
+    if story.row is not None and story.row["state"] == "dead" and not (story.noted("start") or doubted):
+        yield f"dead after {len(story.ends)} attempts, and no handler was called"
+
+
 def unexpected(story: Story) -> Iterator[str]:
     if not story.wanted and (story.row or story.ledger or story.grants):
         yield "refused, and there all the same" if story.asked else "nobody asked for it"
@@ -128,6 +135,7 @@ def _ended_well(story: Story, version: int) -> bool:
 
 JOB_RULES: dict[str, Callable[[Story], Iterator[str]]] = {
     "lost": lost,
+    "never begun": never_begun,
     "unexpected": unexpected,
     "double-accepted": double_accepted,
     "unjustified duplicates": unjustified_duplicate,

@@ -94,6 +94,7 @@ def _finish(connection: Connection, old: Stale) -> bool:
 
 
 PATHS: dict[str, Callable[[Connection, Stale], bool]] = {
+    "begin": _said_by("begin_jobs(%(token)s, %(job)s)"),
     "renew": _renew,
     "complete": _complete,
     "complete again": _complete_again,

@@ -31,8 +31,15 @@ def _about_job(mixer: Mixer) -> list[Any]:
 
 JOB_VERBS: dict[str, Verb] = {
     "claim_jobs": _of(
-        "claim_jobs(%s, %s, null, %s, %s)",
-        lambda m: [m.pick(m.node, m.spare()), QUEUES, m.random.randint(1, BATCH), m.pick(0.1, 0.5, 5.0)],
+        "claim_jobs(%s, %s, null, %s, %s, p_begins => %s)",
+        lambda m: [
+            *(m.pick(m.node, m.spare()), QUEUES, m.random.randint(1, BATCH), m.pick(0.1, 0.5, 5.0)),
+            m.pick(True, False),
+        ],
+    ),
+    "begin_jobs": _of(
+        "begin_jobs(%s::uuid[], %s::uuid[], %s::boolean[])",
+        lambda m: [*(words := m.words()), m.pick(None, [m.pick(True, False) for _ in words[0]])],
     ),
     "complete_jobs": _of(
         "complete_jobs(%s::uuid[], %s::uuid[], null, %s::bigint[])",

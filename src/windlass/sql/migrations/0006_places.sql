@@ -37,7 +37,9 @@ create table windlass_data.lease (
   open integer not null check (open > 0),  -- jobs of it that have no attempt yet
   job_ids uuid[] not null,
   versions integer[] not null,
-  counted integer[] not null               -- before this attempt
+  counted integer[] not null,              -- before this attempt
+  begins uuid[],                           -- of the last attempts those that its holder said it begins; null: it does not say
+  begun uuid[]                             -- and those of which it said that the handler was called
 );
 -- Not compressed: for the short life of a lease that costs more than it saves.
 alter table windlass_data.lease alter column job_ids set storage external;

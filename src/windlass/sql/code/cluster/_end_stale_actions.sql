@@ -7,8 +7,6 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_leases uuid[];
-  v_tokens uuid[];
-  v_jobs uuid[];
   v_error jsonb := jsonb_build_object('type', 'LeaderLost', 'message', 'another node leads since this action began');
 begin
   v_leases := array(
@@ -18,14 +16,9 @@ begin
     where la.queue = 'windlass.cluster' and l.node_id <> p_leader
     order by l.id
     for update of l skip locked);
-  if cardinality(v_leases) = 0 then
-    return;
+  if cardinality(v_leases) > 0 then
+    perform from windlass._end_abandoned(v_leases, v_error);
   end if;
-  select array_agg(h.token order by h.job_id), array_agg(h.job_id order by h.job_id) into v_tokens, v_jobs
-  from windlass._held_jobs(v_leases) as h;
-  perform from windlass._end_attempts(
-    v_tokens, v_jobs, array_fill('crashed'::windlass_data.outcome, array[cardinality(v_jobs)]),
-    array_fill(v_error, array[cardinality(v_jobs)]), null, null, p_wait => false);
 end
 $$;
 comment on function windlass._end_stale_actions(uuid) is 'End the leader''s actions that run at other nodes.';

@@ -29,7 +29,8 @@ begin
   select t.started_at, 'claimed', t.node_id::text, t.number, null, null, 1, t.node_id
   from attempts as t
   union all
-  select t.finished_at, t.outcome, case t.outcome when 'crashed' then 'windlass' else t.node_id::text end, t.number,
+  select t.finished_at, t.outcome, case when t.outcome = 'crashed' or t.error ? 'begun' then 'windlass' else t.node_id::text end,
+         t.number,
          case t.outcome when 'skipped' then t.result ->> 'reason' else t.error ->> 'message' end,
          jsonb_build_object('error', t.error ->> 'type', 'cost_cents', t.cost_cents), 2,
          case when t.outcome <> 'crashed' then t.node_id end

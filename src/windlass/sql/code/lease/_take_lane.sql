@@ -2,7 +2,8 @@
 -- In small statements, and a lone job in still smaller ones: to set up a large one takes longer than to carry it out.
 -- definer: none
 create function windlass._take_lane(
-  p_node uuid, p_lane integer, p_mark bigint, p_limit integer, p_lease double precision, out tokens uuid[], out jobs uuid[])
+  p_node uuid, p_lane integer, p_mark bigint, p_limit integer, p_lease double precision, p_begins boolean,
+  out tokens uuid[], out jobs uuid[])
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
@@ -29,9 +30,9 @@ begin
     v_now := windlass_data.clock();  -- after it was seen: nothing starts before it was there
     delete from windlass_data.ready as r where r.ctid = v_head.tid;  -- locked: it stays where it is
     insert into windlass_data.lease
-      (id, tenant_id, lane_id, node_id, claimed_at, expires_at, open, job_ids, versions, counted)
+      (id, tenant_id, lane_id, node_id, claimed_at, expires_at, open, job_ids, versions, counted, begins)
     values (tokens[1], v_head.tenant_id, p_lane, p_node, v_now, v_now + make_interval(secs => p_lease), 1, jobs,
-            array[v_head.version + 1], array[v_head.counted]);
+            array[v_head.version + 1], array[v_head.counted], case when p_begins then '{}'::uuid[] end);
     return;
   end if;
   select array_agg(r.ctid), array_agg(r.job_id), array_agg(r.version + 1), array_agg(r.counted)
@@ -46,9 +47,9 @@ begin
   v_now := windlass_data.clock();
   delete from windlass_data.ready as r where r.ctid = any (v_rows);
   insert into windlass_data.lease
-    (id, tenant_id, lane_id, node_id, claimed_at, expires_at, open, job_ids, versions, counted)
+    (id, tenant_id, lane_id, node_id, claimed_at, expires_at, open, job_ids, versions, counted, begins)
   values (tokens[1], v_head.tenant_id, p_lane, p_node, v_now, v_now + make_interval(secs => p_lease), cardinality(jobs),
-          jobs, v_versions, v_counted);
+          jobs, v_versions, v_counted, case when p_begins then '{}'::uuid[] end);
 end
 $$;
 comment on function windlass._take_lane is 'Take jobs out of one lane onto a fresh lease.';

@@ -4,7 +4,7 @@
 -- definer: none
 create function windlass._take_lanes(
   p_node uuid, p_queues text[], p_kinds text[], p_lanes integer[], p_marks bigint[], p_limit integer,
-  p_lease double precision, out tokens uuid[], out jobs uuid[])
+  p_lease double precision, p_begins boolean, out tokens uuid[], out jobs uuid[])
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
@@ -49,9 +49,9 @@ begin
     delete from windlass_data.ready as r where r.ctid = any (v_rows);  -- locked: they stay where they are
     with leased as (
       insert into windlass_data.lease
-        (id, tenant_id, lane_id, node_id, claimed_at, expires_at, open, job_ids, versions, counted)
+        (id, tenant_id, lane_id, node_id, claimed_at, expires_at, open, job_ids, versions, counted, begins)
       select windlass_data.new_id(), t.tenant_id, t.lane_id, p_node, v_now, v_now + make_interval(secs => p_lease), count(*),
-             array_agg(t.job_id), array_agg(t.version), array_agg(t.counted)
+             array_agg(t.job_id), array_agg(t.version), array_agg(t.counted), case when p_begins then '{}'::uuid[] end
       from unnest(v_of, v_tenants, jobs, v_versions, v_counted) as t(lane_id, tenant_id, job_id, version, counted)
       group by t.lane_id, t.tenant_id
       returning id, lane_id

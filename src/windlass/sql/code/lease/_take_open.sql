@@ -3,7 +3,7 @@
 -- definer: none
 create function windlass._take_open(
   p_node uuid, p_queues text[], p_kinds text[], p_limit integer, p_now timestamptz, p_lease double precision,
-  p_lanes integer[], p_marks bigint[], p_only boolean, p_limited boolean, p_wait boolean,
+  p_lanes integer[], p_marks bigint[], p_only boolean, p_limited boolean, p_wait boolean, p_begins boolean,
   out tokens uuid[], out tenants uuid[], out lanes integer[], out jobs uuid[], out versions integer[],
   out counted integer[], out ends timestamptz[], out open integer[])
 language plpgsql volatile
@@ -27,7 +27,7 @@ begin
   if open is not null then
     select t.* into tokens, tenants, lanes, jobs, versions, counted, ends
     from windlass._take_ready(p_node, v_open.lanes, v_open.priorities, v_open.flows, v_open.weights, v_open.one_line,
-                              v_open.marks, v_open.firsts, p_limit, p_now, p_lease, v_limited, p_wait) as t;
+                              v_open.marks, v_open.firsts, p_limit, p_now, p_lease, v_limited, p_wait, p_begins) as t;
   end if;
 end
 $$;

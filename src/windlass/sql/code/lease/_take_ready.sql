@@ -5,7 +5,7 @@
 create function windlass._take_ready(
   p_node uuid, p_lanes integer[], p_priorities integer[], p_flows text[], p_weights integer[], p_one_line boolean[],
   p_marks bigint[], p_firsts bigint[], p_limit integer, p_now timestamptz, p_lease double precision,
-  p_limited boolean, p_wait boolean,
+  p_limited boolean, p_wait boolean, p_begins boolean,
   out tokens uuid[], out tenants uuid[], out lanes integer[], out jobs uuid[], out versions integer[],
   out counted integer[], out ends timestamptz[])
 language plpgsql volatile
@@ -34,7 +34,7 @@ begin
     select t.* into v_took
     from windlass._take_turn(
       p_node, v_turn.lanes, v_turn.priorities, v_turn.places, v_turn.ranks, v_turn.weights, v_turn.marks, v_turn.shares,
-      v_part.offers, v_left, p_lease) as t;
+      v_part.offers, v_left, p_lease, p_begins) as t;
     v_got := coalesce(cardinality(v_took.jobs), 0);
     if v_got > 0 then
       tokens := tokens || v_took.tokens;
@@ -46,7 +46,8 @@ begin
       ends := ends || v_took.ends;
       v_left := v_left - v_got;
       if p_limited then
-        perform windlass._use_limits(v_took.lanes, p_now);
+        -- From when they start by their records: a bucket that counted from before would let the next ones start too soon.
+        perform windlass._use_limits(v_took.lanes, v_took.ends[1] - make_interval(secs => p_lease));
       end if;
     end if;
     if p_limited then

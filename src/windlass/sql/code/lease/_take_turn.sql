@@ -6,7 +6,7 @@
 -- definer: none
 create function windlass._take_turn(
   p_node uuid, p_lanes integer[], p_priorities integer[], p_places bigint[], p_ranks bigint[], p_weights integer[],
-  p_marks bigint[], p_shares integer[], p_offers integer[], p_left integer, p_lease double precision,
+  p_marks bigint[], p_shares integer[], p_offers integer[], p_left integer, p_lease double precision, p_begins boolean,
   out tokens uuid[], out tenants uuid[], out lanes integer[], out jobs uuid[], out versions integer[],
   out counted integer[], out ends timestamptz[])
 language plpgsql volatile
@@ -14,7 +14,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   with giving as materialized (
-    select b.*, windlass_data.new_id() as token, windlass_data.clock() as now
+    select b.*, windlass_data.new_id() as token, (select windlass_data.clock()) as now
     from unnest(p_lanes, p_priorities, p_places, p_ranks, p_weights, p_marks, p_shares, p_offers)
       as b(lane_id, priority, place, rank, weight, mark, share, offer)
   ), offered as materialized (
@@ -43,9 +43,9 @@ begin
     order by c.round, c.rank, c.turn
   ), leased as (
     insert into windlass_data.lease
-      (id, tenant_id, lane_id, node_id, claimed_at, expires_at, open, job_ids, versions, counted)
+      (id, tenant_id, lane_id, node_id, claimed_at, expires_at, open, job_ids, versions, counted, begins)
     select c.token, c.tenant_id, c.lane_id, p_node, c.now, c.now + make_interval(secs => p_lease), count(*),
-           array_agg(c.job_id), array_agg(c.version), array_agg(c.counted)
+           array_agg(c.job_id), array_agg(c.version), array_agg(c.counted), case when p_begins then '{}'::uuid[] end
     from claimed as c
     group by c.token, c.now, c.tenant_id, c.lane_id
   )

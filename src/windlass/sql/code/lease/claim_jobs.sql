@@ -5,13 +5,15 @@
 -- at no other lanes, and neither promotes nor recovers anything.  p_since: what was due or had expired before then was
 -- seen to already; null looks at all.  Finding nothing, it looks for expired leases.  Finding less than was asked for, and
 -- less than ten, with p_wait it notes that this node wants to be told of new work; one that finds more takes that back.
+-- With p_begins it will say of each last attempt when it begins it (see begin_jobs): one that dies unbegun does not count.
 -- With p_hint, where a rate holds jobs back, a last row without a job says when to ask again, also as microseconds in seq.
 -- definer: engine
 -- grant: worker
 create function windlass.claim_jobs(
   p_node uuid, p_queues text[], p_kinds text[] default null, p_limit integer default 1,
   p_lease_seconds double precision default 30, p_wait boolean default false, p_lanes integer[] default null,
-  p_marks bigint[] default null, p_only boolean default false, p_since timestamptz default null, p_hint boolean default false
+  p_marks bigint[] default null, p_only boolean default false, p_since timestamptz default null, p_hint boolean default false,
+  p_begins boolean default false
 ) returns table (
   job_id uuid, tenant_id uuid, queue text, kind text, priority integer, payload jsonb, token uuid, version integer,
   counted integer, max_attempts integer, expires_at timestamptz, timeout_ms integer, trace_id text,
@@ -49,18 +51,18 @@ begin
   loop
     v_plain := not (v_said or v_limited or v_bound);  -- nothing was said of anything
     if v_plain and p_only then
-      v_took := windlass._take_lanes(p_node, p_queues, p_kinds, p_lanes, p_marks, p_limit, p_lease_seconds);
+      v_took := windlass._take_lanes(p_node, p_queues, p_kinds, p_lanes, p_marks, p_limit, p_lease_seconds, p_begins);
       v_plain := v_took.jobs is not null;
     elsif v_plain and not v_due and v_busy[1] = v_busy[cardinality(v_busy)] and cardinality(v_busy) < 3 then
       -- One line, perhaps listed twice: nobody takes turns.
       v_took := windlass._take_lane(
-        p_node, v_busy[1], coalesce(p_marks[array_position(p_lanes, v_busy[1])], 0), p_limit, p_lease_seconds);
+        p_node, v_busy[1], coalesce(p_marks[array_position(p_lanes, v_busy[1])], 0), p_limit, p_lease_seconds, p_begins);
     else
       v_plain := false;
     end if;
     if not v_plain then
       v_took := windlass._take_open(
-        p_node, p_queues, p_kinds, p_limit, v_now, p_lease_seconds, p_lanes, p_marks, p_only, v_limited, not v_again);
+        p_node, p_queues, p_kinds, p_limit, v_now, p_lease_seconds, p_lanes, p_marks, p_only, v_limited, not v_again, p_begins);
     end if;
     v_count := coalesce(cardinality(v_took.jobs), 0);
     exit when v_count > 0 or p_only or v_again;

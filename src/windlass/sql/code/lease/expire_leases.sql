@@ -1,5 +1,6 @@
 -- Recover up to p_limit expired leases: each job of them that has not been reported is queued at once, or ends dead
--- if its attempts are used up.  Returns the jobs moved; they line up in the order in which they were enqueued.
+-- if its attempts are used up and the last one had begun (see _end_abandoned).  Returns the jobs moved; they line up in
+-- the order in which they were enqueued.
 --
 -- p_within: only what ran out so long ago or less.  Rows of long ago need not be stepped over then; every now and then
 -- somebody must ask without it.
@@ -19,8 +20,6 @@ declare
   v_now timestamptz := windlass_data.clock();
   v_bound uuid := windlass_data.bound_tenant();
   v_leases uuid[];
-  v_tokens uuid[];
-  v_jobs uuid[];
   v_error jsonb := jsonb_build_object(
     'type', 'LeaseExpired', 'message', 'the lease ran out: the worker died, hung or lost the database');
 begin
@@ -34,17 +33,9 @@ begin
     order by l.expires_at
     limit p_limit
     for update skip locked);
-  if cardinality(v_leases) = 0 then
-    return;
+  if cardinality(v_leases) > 0 then
+    return query select e.job_id, e.state from windlass._end_abandoned(v_leases, v_error) as e;
   end if;
-  select array_agg(h.token order by h.job_id), array_agg(h.job_id order by h.job_id) into v_tokens, v_jobs
-  from windlass._held_jobs(v_leases) as h;
-  return query
-  select e.job_id, e.state
-  from windlass._end_attempts(
-    v_tokens, v_jobs, array_fill('crashed'::windlass_data.outcome, array[cardinality(v_jobs)]),
-    array_fill(v_error, array[cardinality(v_jobs)]), null, null, p_wait => false) as e
-  where e.code = 'ok';
 end
 $$;
 comment on function windlass.expire_leases is 'Recover the jobs of expired leases.';

@@ -1,0 +1,105 @@
+"""What is said of last attempts before and after their handlers are called.
+
+A worker holds jobs that it has not begun.  Should it die, each of them has lost an attempt, and one that had
+no other would be dead without ever having run.  So the database is told of last attempts, and only of these:
+before the call that it is about to come, for otherwise a job that kills its worker would not be found out;
+and afterwards that it came, unless the attempt ended meanwhile.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable
+
+from windlass.db.link import AsyncLink
+from windlass.db.rpc_node import begin_jobs
+from windlass.errors import WindlassError
+from windlass.model import ClaimedJob
+from windlass.worker.attempt import Attempt
+from windlass.worker.leases import elapsed_clock
+from windlass.worker.outage import Outage
+from windlass.worker.patience import Bell
+
+__all__ = ["Begins"]
+
+MAX_BATCH = 500
+_SURE_SECONDS = 0.005
+"""An attempt that has ended by then is not worth another word."""
+_IDLE_SECONDS = 60.0
+
+
+class Begins:
+    """`start` is called with each job once the database knows of it, `lose` with those that it refused.
+
+    What waits while a call is under way goes with the next one.  Without an answer it is said again.
+    """
+
+    def __init__(
+        self,
+        link: AsyncLink,
+        start: Callable[[ClaimedJob], Attempt | None],
+        lose: Callable[[ClaimedJob], None],
+        outage: Outage,
+    ) -> None:
+        self._link = link
+        self._start = start
+        self._lose = lose
+        self._outage = outage
+        self._waiting: dict[tuple[bytes, bytes], ClaimedJob] = {}
+        self._started: list[Attempt] = []
+        self._woken = Bell()
+
+    @property
+    def waiting(self) -> int:
+        """Jobs that will start when the database has answered: each has its slot."""
+        return len(self._waiting)
+
+    def add(self, job: ClaimedJob) -> None:
+        """Start this one as soon as the database knows of it."""
+        self._waiting[job.token_bytes, job.id_bytes] = job
+        self._woken.ring()
+
+    def take_back(self, jobs: Iterable[bytes] | None = None) -> list[ClaimedJob]:
+        """Do not start these, or any: whoever has said so must see to them."""
+        taken = [job for job in self._waiting.values() if jobs is None or job.id_bytes in jobs]
+        for job in taken:
+            del self._waiting[job.token_bytes, job.id_bytes]
+        return taken
+
+    async def run(self) -> None:
+        """Speak until canceled."""
+        while True:
+            self._woken.clear()
+            waiting = list(self._waiting.values())[:MAX_BATCH]
+            called = self._called()
+            if waiting or called:
+                await self._tell(waiting, called)
+            else:
+                await self._woken.wait(_SURE_SECONDS if self._started else _IDLE_SECONDS)
+
+    def _called(self) -> list[Attempt]:
+        self._started = [attempt for attempt in self._started if not attempt.said]
+        before = elapsed_clock() - _SURE_SECONDS
+        return [attempt for attempt in self._started if attempt.begun and attempt.started < before]
+
+    async def _tell(self, waiting: list[ClaimedJob], called: list[Attempt]) -> None:
+        jobs = [*waiting, *(attempt.job for attempt in called)]
+        call = begin_jobs(
+            [job.token_bytes for job in jobs],
+            [job.id_bytes for job in jobs],
+            [False] * len(waiting) + [True] * len(called),
+        )
+        try:
+            refused = await self._link.run(call)
+        except WindlassError as error:
+            await asyncio.sleep(self._outage.failed(error))
+            return
+        self._outage.over()
+        self._started = [attempt for attempt in self._started if attempt not in called]
+        for job in waiting:
+            name = (job.token_bytes, job.id_bytes)
+            if self._waiting.pop(name, None) is None:  # taken back meanwhile
+                continue
+            if name in refused:
+                self._lose(job)
+            elif (attempt := self._start(job)) is not None:
+                self._started.append(attempt)
+        await asyncio.sleep(0)  # first the handlers
