@@ -7,6 +7,7 @@ from uuid import UUID
 import pytest
 
 from tests.sql.steps import UNKNOWN, Session, refused
+from tests.sql.two import Running
 from tests.sql.whole import assert_whole, nothing_changed
 from tests.support import Clock, Database
 
@@ -146,3 +147,15 @@ def test_a_rollback_takes_the_cancel_and_its_event_along(db: Database, jobs: Ses
         jobs.cancel(waiting)
         jobs.cancel(running)
     assert (jobs.state(waiting), jobs.get(running).cancel_requested) == ("queued", False)
+
+
+def test_a_job_ends_when_the_wait_for_it_is_over(db: Database, jobs: Session) -> None:
+    job_id = jobs.enqueue()
+    holder = db.connect("superuser", autocommit=False)
+    holder.execute("select from windlass_data.job where id = %s for update", [job_id])
+    canceling = Running(db, jobs, lambda s: s.cancel(job_id))
+    assert canceling.waits()
+    (moment,) = holder.execute("select clock_timestamp()").fetchone() or (None,)
+    holder.commit()
+    assert canceling.result() == "canceled"
+    assert jobs.get(job_id).finished_at >= moment

@@ -12,7 +12,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_before text := windlass._enter_tenant(p_tenant);
-  v_now timestamptz := windlass_data.clock();
+  v_now timestamptz;
   v_state text;
 begin
   perform windlass._check_said(p_reason, p_actor);
@@ -20,6 +20,7 @@ begin
   if not found then
     raise exception 'there is no job %', p_job using errcode = 'WL001';
   end if;
+  v_now := windlass_data.clock();  -- after whatever was waited for
   if windlass._leave_line(p_tenant, p_job) is not null then
     update windlass_data.job as j
     set ended_state = 'canceled', ended_at = v_now, ended_reason = p_reason
