@@ -27,7 +27,7 @@ def test_a_killed_worker_takes_its_children_along(crew: Fleet) -> None:
     eventually(lambda: crew.ledger("start"), "the child works")
     child = crew.ledger("start")[0].pid
     assert child != worker.pid
-    begun = "select id from windlass_data.lease where begun is not null"
+    begun = "select id from windlass_data.lease where cardinality(begun) > 0"
     eventually(lambda: crew.ask(begun, inside=True), "the database knows that it began")
     worker.send(signal.SIGKILL)
     worker.wait()
