@@ -13,6 +13,8 @@ from windlass.worker.worker import Worker
 
 ROUND = 2000
 NOISE = 100
+CONCURRENCY = 10
+"""Few: each thread of the pool keeps some cells, and how many of them a round needs is chance."""
 
 
 async def quick(n: int, text: str) -> None: ...
@@ -48,7 +50,7 @@ async def test_what_is_alive_does_not_grow_with_jobs(db: Database, handler: obje
     kind = handler.__name__  # type: ignore[attr-defined]
     crew.knows(handler)  # type: ignore[arg-type]
     unheard = Telemetry()  # the test runner keeps every log line
-    async with crew.worker(concurrency=50, lease_seconds=60, telemetry=unheard) as worker:
+    async with crew.worker(concurrency=CONCURRENCY, lease_seconds=60, telemetry=unheard) as worker:
         alive = [await run_round(crew, worker, kind, done) for done in (0, ROUND, 2 * ROUND, 3 * ROUND)]
     grown = {name: count for name, count in (alive[-1] - alive[0]).items() if count > NOISE}
     assert not grown, f"alive after {4 * ROUND} jobs and not after {ROUND}"
