@@ -89,6 +89,22 @@ _TOKENS = (
         ("tests/sql/test_claim_by_name.py::test_the_version_rises_with_each_claim",),
     ),
     Mutant(
+        "room-of-named-lanes",
+        "lanes that a claim names give no more than their limits leave",
+        f"{LEASE}/_take_lanes.sql",
+        "if v_offers <> v_parts then",
+        "if false then",
+        ("tests/sql/test_claim_by_name.py::test_limits_hold_and_what_they_hold_back_others_give",),
+    ),
+    Mutant(
+        "tokens-of-named-lanes",
+        "what lanes give that a claim names is taken from their buckets",
+        f"{LEASE}/_take_lanes.sql",
+        "perform windlass._use_limits(v_of, v_now);",
+        "null;",
+        ("tests/sql/test_claim_by_name.py::test_limits_hold_and_what_they_hold_back_others_give",),
+    ),
+    Mutant(
         "start-after-sight",
         "no job starts before it was there",
         f"{LEASE}/_take_lane.sql",

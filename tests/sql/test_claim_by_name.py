@@ -1,17 +1,20 @@
 """Claims that name their lanes and look at no others: tenants take turns there, each for several jobs."""
 
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from tests.sql.limits import limit, use
 from tests.sql.steps import Session
 from tests.sql.two import ENDINGS, Ending, Two
 from tests.sql.whole import assert_whole
-from tests.support import Database
+from tests.support import Clock, Database
 
 pytestmark = pytest.mark.every_version
 
+NOON = datetime(2031, 5, 14, 12, 0, tzinfo=UTC)
 TEXT = "select * from windlass.claim_jobs(%s, array['default'], null, %s, 30, false, %s, %s, true)"
 
 
@@ -80,6 +83,68 @@ def test_lanes_that_have_nothing_and_lanes_that_are_not_there(db: Database, jobs
     assert len(claim(jobs, [*named, 7_000_000], 5)) == 1
     assert claim(jobs, named, 5) == []
     assert claim(jobs, [], 5) == []
+
+
+def test_each_lane_gives_its_part_by_weight(db: Database, jobs: Session, other: Session) -> None:
+    db.execute("select windlass.set_tenant(%s, p_weight => 3)", other.tenant, role="app")
+    for session in (jobs, other):
+        session.enqueue_many([{"kind": "mail", "payload": n} for n in range(9)])
+    rows = claim(jobs, lanes(db), 8)
+    assert Counter(row.tenant_id for row in rows) == {jobs.tenant: 2, other.tenant: 6}
+    assert [row.payload for row in rows] == [0, 1, 0, 1, 2, 3, 4, 5], "one lane after the other"
+    assert_whole(db)
+
+
+def test_a_gate_takes_a_lane_out_and_the_others_give_its_part(
+    db: Database, jobs: Session, other: Session
+) -> None:
+    for session in (jobs, other):
+        session.enqueue_many([{"kind": "mail", "payload": n} for n in range(5)])
+    jobs.call("select windlass.set_gate(p_tenant => %s, p_reason => 'test')", other.tenant)
+    assert {row.tenant_id for row in claim(jobs, lanes(db), 4)} == {jobs.tenant}
+    jobs.call("select windlass.set_gate(p_tenant => %s, p_reason => 'test')", jobs.tenant)
+    assert claim(jobs, lanes(db), 4) == []
+
+
+def test_limits_hold_and_what_they_hold_back_others_give(
+    db: Database, jobs: Session, other: Session, clock: Clock
+) -> None:
+    clock.freeze(NOON)
+    limit(jobs, tenant=other.tenant, concurrency=4)
+    bucket = limit(jobs, tenant=jobs.tenant, rate=1, burst=5)
+    for session in (jobs, other):
+        session.enqueue_many([{"kind": "mail", "payload": n} for n in range(9)])
+    named = lanes(db)
+    first = claim(jobs, named, 4)
+    assert Counter(row.tenant_id for row in first) == {jobs.tenant: 2, other.tenant: 2}
+    assert use(db, bucket).tokens == 3
+    assert {row.expires_at for row in first} == {NOON + timedelta(seconds=30)}
+    second = claim(jobs, named, 8)
+    assert Counter(row.tenant_id for row in second) == {jobs.tenant: 3, other.tenant: 2}
+    assert claim(jobs, named, 8) == []
+    clock.advance(1)
+    assert Counter(row.tenant_id for row in claim(jobs, named, 8)) == {jobs.tenant: 1}
+    jobs.complete(*first)
+    assert Counter(row.tenant_id for row in claim(jobs, named, 8)) == {other.tenant: 2}
+    assert_whole(db)
+
+
+def test_a_bound_session_takes_nothing_of_others(db: Database, jobs: Session, other: Session) -> None:
+    for session in (jobs, other):
+        session.enqueue_many([{"kind": "mail", "payload": n} for n in range(3)])
+    db.execute("select windlass.bind_role('test_worker', %s)", other.tenant, role="app")
+    bound = Session(db.connection("worker"), tenant=other.tenant)
+    assert [row.tenant_id for row in claim(bound, lanes(db), 6)] == [other.tenant] * 3
+
+
+def test_a_strict_queue_gives_by_priority_also_to_who_names_lanes(
+    db: Database, jobs: Session, other: Session
+) -> None:
+    jobs.call("select windlass.set_queue('default', 'strict')")
+    jobs.enqueue(priority=1)
+    other.enqueue(priority=2)
+    other.enqueue(priority=2)
+    assert [row.priority for row in claim(jobs, lanes(db), 3)] == [2, 2, 1]
 
 
 @pytest.mark.parametrize("ending", ENDINGS)

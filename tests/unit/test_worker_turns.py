@@ -135,6 +135,49 @@ def test_a_round_of_many_tenants_reaches_each_once_whatever_the_size_of_a_claim(
         assert len(seen) == 3000, f"claims of {want}: nobody had two turns before all had one"
 
 
+def test_a_large_claim_is_for_more_turns_where_turns_bring_little() -> None:
+    for each, claims in ((1, 10), (10, 50)):
+        turns = Turns()
+        turns.learn(survey(*(lane(n) for n in range(3000))), described=True)
+        sizes, plan = [], None
+        for _ in range(claims):
+            plan = turns.plan(500)
+            assert plan.want <= 1000, "should turns bring all of a sudden what they may: twice as much"
+            got = [job(flow.lanes[0].id, 1 + n) for flow in plan.flows for n in range(each)]
+            turns.taken(plan, got)
+            sizes.append(len(got))
+        assert min(sizes[7:]) > 400, f"{each} for each tenant"
+        assert max(sizes) <= 500
+        assert plan
+        assert not any(lane.wet for flow in plan.flows for lane in flow.lanes), "nobody is asked twice"
+
+
+def test_a_large_claim_is_for_fewer_turns_again_once_they_bring_what_they_may() -> None:
+    turns = Turns()
+    turns.learn(survey(*(lane(n) for n in range(3000))), described=True)
+    named = 0
+    for _ in range(10):
+        plan = turns.plan(500)
+        turns.taken(plan, [job(flow.lanes[0].id, 5) for flow in plan.flows])
+        named = len(plan.flows)
+    assert named > 250
+    for _ in range(20):
+        plan = turns.plan(500)
+        share = plan.want // len(plan.flows)
+        turns.taken(plan, [job(flow.lanes[0].id, 50 + n) for flow in plan.flows for n in range(share)])
+    plan = turns.plan(500)
+    assert (len(plan.flows), plan.want) == (25, 500)
+
+
+def test_a_small_claim_is_never_for_more_than_was_wanted() -> None:
+    turns = Turns()
+    turns.learn(survey(*(lane(n) for n in range(3000))), described=True)
+    for _ in range(10):
+        plan = turns.plan(100)
+        assert plan.want <= 100
+        turns.taken(plan, [job(flow.lanes[0].id, 5) for flow in plan.flows])
+
+
 def test_a_tenant_of_weight_three_gets_three_jobs_a_turn() -> None:
     turns = Turns()
     turns.learn(survey(lane(1, weight=3), lane(2), lane(3)), described=True)

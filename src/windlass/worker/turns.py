@@ -9,7 +9,7 @@ late or let go by somebody, is seen by the next survey (survey_lanes.sql says wh
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -76,6 +76,8 @@ class Turns:
         self._flows: dict[str, Flow] = {}
         self._line: deque[Flow] = deque()
         self._weight = 0
+        self._brought = float(QUANTUM)
+        """What a turn brings of late, by weight."""
         self._since: datetime | None = None
         self._pending: tuple[int, datetime] | None = None
         self.in_doubt = False
@@ -91,7 +93,9 @@ class Turns:
         if not all_lanes and (self._weight * _quantum(want) > want or len(self._lanes) > MAX_LANES):
             flows, lanes = self._next_flows(want)
             if flows:
-                whole = min(want, sum(flow.credit for flow in flows))
+                whole = sum(flow.credit for flow in flows)
+                if len(flows) == 1:
+                    whole = min(want, whole)
                 return Plan(whole, self._tell(lanes, only=True), flows)
         whole = want - want % self._weight if 0 < self._weight <= want else want
         lanes = [lane for flow in self._line for lane in flow.lanes]
@@ -102,11 +106,18 @@ class Turns:
         return Known([lane.id for lane in lanes], [lane.mark for lane in lanes], only, self._since)
 
     def _next_flows(self, want: int) -> tuple[tuple[Flow, ...], list[Lane]]:
-        """The flows at the head of the line whose turns fit into a claim, or a part of the first one's."""
-        quantum = _quantum(want)
+        """The flows at the head of the line whose turns fit into a claim, or a part of the first one's.
+
+        Where tenants have few jobs each, a turn brings less than it may: a large claim is then for more
+        turns, which would fill it if each brought what turns brought of late, and twice that at most.
+        """
+        quantum, fill = _quantum(want), 1.0
+        if quantum == QUANTUM:
+            quantum = min(QUANTUM, max(2, round(2 * self._brought)))
+            fill = min(1.0, max(0.5, self._brought / quantum))
         flows: list[Flow] = []
         lanes: list[Lane] = []
-        left = want
+        left = want / fill
         while self._line and left > 0 and len(lanes) < MAX_LANES:
             flow = self._line[0]
             mine = _wet_lanes(flow)
@@ -143,14 +154,21 @@ class Turns:
                 self._lanes[lane_id].wet = False
         if len(self._lanes) > MAX_KNOWN and not self._flows:
             self._lanes = dict(self._marked)  # of the others nothing is known that is worth keeping
+        if plan.flows:
+            self._end_turns(plan, len(jobs), got)
+
+    def _end_turns(self, plan: Plan, count: int, got: Mapping[int, int]) -> None:
         looked_at = set(plan.known.lanes)
+        if len(plan.flows) > 1:
+            each = count / sum(flow.weight for flow in plan.flows)
+            self._brought += (each - self._brought) / 2
         for flow in plan.flows:
             brought = sum(got.get(lane.id, 0) for lane in flow.lanes)
             if brought < min(flow.credit, plan.want):  # there was no more in it
                 for lane in flow.lanes:
                     lane.wet = lane.wet and lane.id not in looked_at
             flow.credit = max(0, flow.credit - brought)
-        if len(plan.flows) == 1 and plan.flows[0].credit and len(jobs) == plan.want:
+        if len(plan.flows) == 1 and plan.flows[0].credit and count == plan.want:
             self._line.rotate(1)  # its turn is not over: it was put last, and is first again
         else:
             for flow in plan.flows:

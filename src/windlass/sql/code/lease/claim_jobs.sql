@@ -28,7 +28,8 @@ as $$
 declare
   -- A lone job waits for each line that is passed here: what is rare is looked at only when it is there.
   v_now timestamptz := windlass_data.clock();
-  v_bound boolean := false; v_limited boolean := false; v_said boolean; v_plain boolean; v_again boolean := false;
+  v_bound boolean := false; v_limited boolean := false; v_said boolean; v_again boolean := false;
+  v_by_lease boolean;
   v_due boolean; v_waits integer; v_busy integer[];
   v_took record; v_range record;
   v_count integer;
@@ -49,18 +50,19 @@ begin
     perform windlass._promote_jobs(greatest(p_limit, 100), p_since);
   end if;
   loop
-    v_plain := not (v_said or v_limited or v_bound);  -- nothing was said of anything
-    if v_plain and p_only then
-      v_took := windlass._take_lanes(p_node, p_queues, p_kinds, p_lanes, p_marks, p_limit, p_lease_seconds, p_begins);
-      v_plain := v_took.jobs is not null;
-    elsif v_plain and not v_due and v_busy[1] = v_busy[cardinality(v_busy)] and cardinality(v_busy) < 3 then
-      -- One line, perhaps listed twice: nobody takes turns.
+    v_by_lease := true;
+    if p_only then
+      v_took := windlass._take_lanes(p_node, p_queues, p_kinds, p_lanes, p_marks, p_limit, v_now, p_lease_seconds,
+                                     v_said or v_bound, v_limited, p_begins);
+      v_by_lease := v_took.jobs is not null;
+    elsif v_said or v_limited or v_bound or v_due or v_busy[1] <> v_busy[cardinality(v_busy)] or cardinality(v_busy) > 2 then
+      v_by_lease := false;
+    else
+      -- One line, perhaps listed twice, and nothing was said of anything: nobody takes turns.
       v_took := windlass._take_lane(
         p_node, v_busy[1], coalesce(p_marks[array_position(p_lanes, v_busy[1])], 0), p_limit, p_lease_seconds, p_begins);
-    else
-      v_plain := false;
     end if;
-    if not v_plain then
+    if not v_by_lease then
       v_took := windlass._take_open(
         p_node, p_queues, p_kinds, p_limit, v_now, p_lease_seconds, p_lanes, p_marks, p_only, v_limited, not v_again, p_begins);
     end if;
@@ -73,7 +75,7 @@ begin
   if v_count > 0 then
     v_range := windlass._id_range(v_took.jobs);
     -- A statement of its own: the one that takes does not see jobs that were committed after it began.
-    if v_plain then
+    if v_by_lease then
       return query select * from windlass._read_leases(v_took.tokens, v_range.first, v_range.last);
     else
       return query
