@@ -32,6 +32,7 @@ class WindlassDriver(Driver):
         self._settings = Settings(database_url=self.url)
         self.app = Windlass(settings=self._settings)
         self._io_seconds = 0.0
+        self._clients = 1
         self._heard: deque[Signal] = deque(maxlen=1)
         self._client: AsyncClient | None = None
         self._worker: Worker | None = None
@@ -60,6 +61,7 @@ class WindlassDriver(Driver):
         """The parent has migrated the database: that needs another role than work does."""
 
     async def open(self, clients: int) -> None:
+        self._clients = clients
         self._client = AsyncClient(self._settings, pool_size=clients)
         await self._client.list_queues()
 
@@ -73,12 +75,16 @@ class WindlassDriver(Driver):
         await self.client.enqueue(self._send.new(**payload_of(number)))
 
     async def enqueue_many(self, numbers: range, options: dict[str, Any]) -> None:
-        slugs = options.get("slugs")
-        for tenant, part in _by_tenant(numbers, slugs):
-            kind = options.get("kind", KIND)
-            retry = _SOON if kind == FLAKY else None
-            payloads = map(payload_of, part)
-            await self.client.enqueue_many(kind, payloads, queue=QUEUE, retry=retry, tenant=tenant)
+        kind = options.get("kind", KIND)
+        retry = _SOON if kind == FLAKY else None
+        parts = _by_tenant(numbers, options.get("slugs"))
+
+        async def some() -> None:
+            for tenant, part in parts:
+                payloads = map(payload_of, part)
+                await self.client.enqueue_many(kind, payloads, queue=QUEUE, retry=retry, tenant=tenant)
+
+        await asyncio.gather(*(some() for _ in range(self._clients)))
 
     async def start_worker(self, options: dict[str, Any]) -> None:
         self._io_seconds = options.get("io_seconds", 0.0)

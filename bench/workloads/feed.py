@@ -16,9 +16,12 @@ CHUNK = 2_000
 class Feed:
     """Hands out job numbers from 0 on, and enqueues as many as the workers need for about a second."""
 
-    def __init__(self, producer: DriverProcess, workers: Sequence[DriverProcess], **options: Any) -> None:
+    def __init__(
+        self, producer: DriverProcess, workers: Sequence[DriverProcess], chunk: int = CHUNK, **options: Any
+    ) -> None:
         self._producer = producer
         self._workers = workers
+        self._chunk = chunk
         self._options = options
         self.given = 0
 
@@ -33,7 +36,7 @@ class Feed:
         return first
 
     async def fill(self, count: int) -> None:
-        await self._producer.call("bulk", first=self.take(count), count=count, batch=CHUNK, **self._options)
+        await self._producer.call("bulk", first=self.take(count), count=count, batch=self._chunk, **self._options)
 
     async def run(self, seconds: float) -> None:
         began, handled_before = time.monotonic(), self.handled
@@ -41,6 +44,6 @@ class Feed:
             rate = (self.handled - handled_before) / passed if passed > 0.5 else 0.0
             wanted = min(MOST, max(LEAST, int(rate)))
             if self.given - self.handled < wanted:
-                await self.fill(CHUNK)
+                await self.fill(self._chunk)
             else:
                 await asyncio.sleep(0.005)

@@ -21,7 +21,8 @@ from bench.workloads.workload import Workload
 __all__ = ["WORKLOADS"]
 
 SECONDS = 90.0
-TENANTS = 100
+TENANTS, PER_TENANT = 100, 100
+"""Jobs of one call where there are tenants: fewer would measure how fast calls are made."""
 LATE_JOBS, LATE_HOLD = 50, 2.0
 
 Counts = list[tuple[float, int]]
@@ -40,9 +41,9 @@ class Variant:
 async def sustained(trial: Trial, variant: Variant) -> Outcome:
     """First and last window as rates: at scale 1 seconds 2 to 12, and the last ten."""
     seconds = max(9.0, SECONDS * trial.scale)
-    producer, worker = await trial.producer(), await trial.driver()
+    producer, worker = await trial.producer(4), await trial.driver()
     feed = Feed(producer, [worker], **await _options(producer, variant))
-    await feed.fill(LEAST)
+    await feed.fill(max(LEAST, variant.tenants * PER_TENANT))
     await trial.settle()
     async with _snapshot(trial) if variant.snapshot else nullcontext():
         meter = await trial.meter(worker)
@@ -62,6 +63,7 @@ async def sustained(trial: Trial, variant: Variant) -> Outcome:
 async def _options(producer: DriverProcess, variant: Variant) -> dict[str, Any]:
     options: dict[str, Any] = {"kind": "bench.flaky"} if variant.flaky else {}
     if variant.tenants:
+        options["chunk"] = variant.tenants * PER_TENANT
         options["slugs"] = [f"tenant-{number}" for number in range(variant.tenants)]
         await producer.call("other", name="create_tenants", slugs=options["slugs"])
     return options
