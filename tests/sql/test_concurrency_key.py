@@ -35,6 +35,26 @@ def test_jobs_with_one_key_run_one_at_a_time_in_order(db: Database, jobs: Sessio
     assert claimed(jobs) == [mine[2]]
 
 
+def test_jobs_of_different_keys_run_in_the_order_of_priority_and_enqueueing(jobs: Session) -> None:
+    plain = [jobs.enqueue(concurrency_key=f"customer {n}") for n in range(20)]
+    urgent = jobs.enqueue(concurrency_key="customer 99", priority=1)
+    more = [row.job_id for row in jobs.enqueue_many(
+        [{"kind": "mail", "payload": {}, "concurrency_key": f"customer {n}"} for n in range(20, 40)]
+    )]  # fmt: skip
+    assert claimed(jobs, 50) == [urgent, *plain, *more]
+
+
+def test_nobody_is_let_in_before_one_that_is_ahead_whatever_limits_they_say(jobs: Session) -> None:
+    held = [jobs.enqueue(concurrency_key="a", concurrency_limit=1)]
+    (first,) = jobs.claim(10)
+    assert first.job_id == held[0]
+    older = jobs.enqueue(concurrency_key="a", concurrency_limit=1)
+    newer = [jobs.enqueue(concurrency_key="a", concurrency_limit=3) for _ in range(3)]
+    assert claimed(jobs) == []
+    jobs.complete(first)
+    assert claimed(jobs) == [older, *newer[:2]], "the newer ones have room beside it"
+
+
 def test_a_job_keeps_its_turn_until_it_has_ended(db: Database, jobs: Session, clock: Clock) -> None:
     clock.freeze(NOON)
     first = jobs.enqueue(concurrency_key="a", max_attempts=3)

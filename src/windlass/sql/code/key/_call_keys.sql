@@ -31,7 +31,9 @@ begin
   where pg_try_advisory_xact_lock(20055, hashtext(c.tenant_id::text || c.kind || c.key));
 
   -- A statement of its own: it sees what the last one who looked at the key has done.
-  select array_agg(n.tenant_id) as tenants, array_agg(n.job_id) as jobs into v_next
+  select array_agg(n.tenant_id order by n.priority desc, n.place) as tenants,
+         array_agg(n.job_id order by n.priority desc, n.place) as jobs
+  into v_next
   from unnest(v_mine.tenants, v_mine.kinds, v_mine.keys) as m(tenant_id, kind, key)
   cross join lateral windlass._next_at_key(m.tenant_id, m.kind, m.key) as n;
   v_lanes := windlass._unpark_jobs(v_next.tenants, v_next.jobs);
