@@ -52,6 +52,55 @@ def enqueue(session: Session, numbers: Iterator[int], count: int = 1) -> list[in
     return batch
 
 
+def fail_over(db: Database) -> None:
+    """What a standby that lagged has: job 29 is in line, at the place where it was, and was never claimed."""
+    of_29 = "payload ->> 'n' = '29'"
+    line_up = "insert into windlass_data.ready (lane_id, seq, tenant_id, job_id, version, counted)"
+    ours = "application_name like 'windlass claim%%' and datname = current_database()"
+    for statement in (
+        f"delete from windlass_data.attempt where job_id = (select id from windlass_data.job where {of_29})",
+        f"{line_up} select lane_id, seq, tenant_id, id, 0, 0 from windlass_data.job where {of_29}",
+        f"select pg_terminate_backend(pid) from pg_stat_activity where {ours}",
+    ):
+        db.execute(statement, role="superuser")
+
+
+@pytest.mark.parametrize("first", ["claims", "begins"])
+async def test_marks_are_dropped_whoever_meets_the_broken_connection(
+    db: Database, registry: Registry, ran: list[int], numbers: Iterator[int], first: str
+) -> None:
+    """After a failover jobs may stand where a worker knows that there is nothing."""
+    steady = Session(db.connect())
+    enqueue(steady, numbers, 30)
+
+    async with Worker(db.url(), registry, concurrency=5, poll_seconds=0.1) as worker:
+        claims, begins = worker._flow.claims, worker._flow.begins
+
+        def floor_is_behind_all() -> bool:
+            claims.wake()
+            lanes = claims._turns._lanes.values()
+            return bool(lanes) and not claims._turns.in_doubt and all(lane.floor >= 29 for lane in lanes)
+
+        await until(lambda: len(ran) == 30, "all ran")
+        await until(floor_is_behind_all, "the floor is behind the last of them")
+        tell = begins._tell
+        met: list[bool] = []
+
+        async def break_first(waiting: list[Any], called: list[Any]) -> None:
+            if not met:
+                met.append(True)
+                fail_over(db)
+            await tell(waiting, called)
+
+        if first == "begins":
+            begins._tell = break_first  # type: ignore[method-assign]
+        else:
+            fail_over(db)
+        steady.enqueue("note", {"n": next(numbers)}, max_attempts=1)
+        await until(lambda: 30 in ran, "the next one ran")
+        await until(lambda: ran.count(29) == 2, "and the one that was in line again")
+
+
 async def test_jobs_committed_long_after_later_ones_ran_are_run_too(
     db: Database, registry: Registry, ran: list[int], numbers: Iterator[int]
 ) -> None:

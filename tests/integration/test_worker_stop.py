@@ -293,6 +293,12 @@ async def test_what_was_claimed_ahead_is_released_at_once(crew: Crew) -> None:
     assert crew.leases == 0
     states = [crew.state(job_id) for job_id in ids]
     assert (states.count("succeeded"), states.count("queued")) == (5, 295)
+    line = crew.db.fetch("select job_id from windlass_data.ready order by seq", role="superuser")
+    places = {row.job_id: place for place, row in enumerate(line)}
+    given_back = [job_id for job_id in ids if crew.attempts(job_id)]
+    order = [places[job_id] for job_id in given_back if job_id in places]
+    assert order
+    assert order == sorted(order), "those that are given back line up as they did before"
 
 
 def _all_slow(worker: Worker) -> bool:

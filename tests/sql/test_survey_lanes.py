@@ -149,6 +149,30 @@ create or replace function windlass_data.clock() returns timestamptz language sq
 """
 
 
+def test_a_floor_never_passes_a_place_at_which_no_survey_has_looked(
+    db: Database, jobs: Session, knower: Knower, late: Session
+) -> None:
+    """A survey that is not yet sure takes the mark back; the next one looks no further than that."""
+    old = Session(db.connect(autocommit=False))
+    old.value("select pg_current_xact_id()::text")  # an older transaction, of anybody
+    first, second = late.enqueue(), late.enqueue()
+    seen = jobs.enqueue()
+    assert knower.claim() == [seen]
+    knower.survey()
+    late.conn.commit()
+    assert knower.survey().heads
+    assert knower.claim(1) == [first], "the mark lies between the two"
+    old.conn.commit()
+    knower.survey()
+    other = Session(db.connect(autocommit=False))
+    assert [row.job_id for row in other.claim(1)] == [second]
+    last = jobs.enqueue()
+    assert knower.claim() == [last]
+    other.conn.rollback()
+    knower.survey()
+    assert knower.claim() == [second]
+
+
 @pytest.mark.parametrize(
     "call",
     [

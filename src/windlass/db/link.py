@@ -51,6 +51,8 @@ class AsyncLink:
         self._pooler = pooler
         self._name = application_name
         self._turn = asyncio.Lock()
+        self.opened = 0
+        """How many connections it had so far."""
         self._connection: AsyncConnection[Any] | None = None
 
     async def run(self, call: Call[T], *, first: Sequence[Call[Any]] = ()) -> T:
@@ -60,6 +62,7 @@ class AsyncLink:
                 self._connection = await connect_async(
                     self._url, pooler=self._pooler, application_name=self._name
                 )
+                self.opened += 1
             connection = self._connection
             try:
                 if not first:

@@ -121,6 +121,8 @@ class Claims:
         self._dry = False
         self._lull = _FIRST_LULL_SECONDS
         self._turns = Turns()
+        self._opened = 1
+        """The connection from which `_turns` are known."""
         self._full = False
         """Whether the last claim may have left something that is not shared out yet."""
         self._look_at_all = False
@@ -249,7 +251,8 @@ class Claims:
             if len(jobs) < _FEW:
                 await asyncio.sleep(0)  # a lone job begins before anything else is seen to
         self._outage.over()
-        self._turns.taken(plan, jobs)
+        if not self._reconnected():
+            self._turns.taken(plan, jobs)
         self._again = jobs.again_seconds
         if not (jobs or plan.known.only):
             async with self._answered:
@@ -276,7 +279,14 @@ class Claims:
         self._survey_at = now + max(_SURVEY_SECONDS, (now - since) / _SURVEY_SHARE)
         if describe:
             self._describe_at = now + max(_DESCRIBE_SECONDS, (now - since) / _SURVEY_SHARE)
-        return self._turns.learn(survey, described=describe)
+        return not self._reconnected() and self._turns.learn(survey, described=describe)
+
+    def _reconnected(self) -> bool:
+        """Whether the link has another connection since, whoever noticed: nothing is known any more then."""
+        if self._link.opened == self._opened:
+            return False
+        self._turns, self._word, self._opened = Turns(), None, self._link.opened
+        return True
 
     async def _rest(self) -> None:
         if self._lull < min(_LAST_LULL_SECONDS, self._poll_seconds):

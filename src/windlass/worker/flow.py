@@ -152,10 +152,12 @@ class Flow:
             self.release_buffer(keep=self._pace.ahead())
 
     def release_buffer(self, keep: int = 0) -> None:
-        """Give back jobs that were not started, the latest first."""
+        """Give back jobs that were not started, the latest ones; they line up again in their order."""
         now = elapsed_clock()
+        given: list[ClaimedJob] = []
         while len(self._buffer) > keep:
-            job = self._buffer.pop()
+            given.append(self._buffer.pop())
+        for job in reversed(given):
             if self._leases.get(job.token_bytes, now) is None:
                 self._lose(job)
             else:

@@ -217,6 +217,7 @@ class Turns:
             lane.floor = max(lane.floor, reached)
         if head is not None:
             self._mark(lane, head - 1)
+            lane.pending = min(lane.pending, lane.mark)  # behind it nobody has looked
             lane.wet = True
 
     def _describe(self, told: OpenLane) -> None:
