@@ -36,7 +36,8 @@ class Feed:
         return first
 
     async def fill(self, count: int) -> None:
-        await self._producer.call("bulk", first=self.take(count), count=count, batch=self._chunk, **self._options)
+        first = self.take(count)
+        await self._producer.call("bulk", first=first, count=count, batch=self._chunk, **self._options)
 
     async def run(self, seconds: float) -> None:
         began, handled_before = time.monotonic(), self.handled

@@ -53,6 +53,17 @@ def test_who_says_nothing_of_beginnings_has_begun_all(db: Database, jobs: Sessio
     assert last_attempt(jobs, job_id) == ("crashed", 1, "dead", "not said")
 
 
+def test_nothing_is_written_to_a_lease_whose_holder_says_nothing_of_beginnings(
+    db: Database, jobs: Session, clock: Clock
+) -> None:
+    other, called = jobs.enqueue(max_attempts=1), jobs.enqueue(max_attempts=1)
+    held = jobs.claim(2)
+    with nothing_changed(db):
+        assert jobs.begin(held[1], called=[True]) == []
+    dies(jobs, clock)
+    assert [jobs.state(job_id) for job_id in (other, called)] == ["dead", "dead"]
+
+
 def test_a_job_that_is_never_begun_is_never_given_up(db: Database, jobs: Session, clock: Clock) -> None:
     """Whatever it is that kills its workers, it is not this one."""
     job_id = jobs.enqueue(max_attempts=2)
@@ -82,6 +93,23 @@ def test_a_job_that_kills_its_worker_as_it_begins_is_given_one_chance_more(
     jobs.begin(jobs.claim_one(begins=True), called=[False])
     dies(jobs, clock)
     assert last_attempt(jobs, job_id) == ("released", 0, "queued", None), "it has its chance in each life"
+    assert_whole(db)
+
+
+def test_what_was_certainly_not_begun_in_between_gives_no_further_chance(
+    db: Database, jobs: Session, clock: Clock
+) -> None:
+    job_id = jobs.enqueue(max_attempts=1)
+    begins = 0
+    while jobs.state(job_id) == "queued":
+        jobs.begin(jobs.claim_one(begins=True), called=[False])
+        begins += 1
+        dies(jobs, clock)
+        for _ in range(2 if jobs.state(job_id) == "queued" else 0):
+            jobs.claim_one(begins=True)
+            dies(jobs, clock)
+        assert begins <= 2
+    assert (begins, last_attempt(jobs, job_id)) == (2, ("crashed", 1, "dead", "not said"))
     assert_whole(db)
 
 

@@ -1,5 +1,6 @@
 """Claims that name their lanes and look at no others: tenants take turns there, each for several jobs."""
 
+import random
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -39,6 +40,18 @@ def test_each_lane_gives_an_equal_part_one_after_the_other(
     assert jobs.complete(*rows) == []
     assert Counter(row.lane_id for row in claim(jobs, named, 3)) == {named[0]: 2, named[1]: 1}
     assert_whole(db)
+
+
+def test_order_does_not_depend_on_how_much_memory_a_sort_may_take(db: Database, jobs: Session) -> None:
+    tenants = [db.fetch_value("select windlass.create_tenant(%s)", f"t{n}") for n in range(25)]
+    for tenant in tenants:
+        Session(jobs.conn, tenant=tenant).enqueue_many([{"kind": "mail", "payload": n} for n in range(20)])
+    frugal = Session(db.connect())
+    frugal.call("set work_mem = '64kB'")
+    named = lanes(db)
+    random.Random(1).shuffle(named)
+    rows = claim(frugal, named, 500)
+    assert [row.payload for row in rows] == [n for _ in tenants for n in range(20)]
 
 
 def test_what_lies_before_a_mark_is_not_looked_at(db: Database, jobs: Session, other: Session) -> None:

@@ -46,6 +46,22 @@ def test_what_ran_out_long_ago_is_left_by_those_who_look_back_a_minute(
     assert_whole(db)
 
 
+def test_jobs_that_somebody_holds_hold_up_no_others(db: Database, jobs: Session, clock: Clock) -> None:
+    ids = [jobs.enqueue() for _ in range(12)]
+    for _ in ids:
+        jobs.claim_one()
+    clock.advance(31)
+    operator = Session(db.connect(autocommit=False))
+    for job_id in ids[:9]:
+        operator.cancel(job_id)
+    recovered = "select job_id from windlass.expire_leases(3)"
+    assert [row.job_id for row in jobs.call(recovered)] == ids[9:]
+    assert jobs.call(recovered) == []
+    operator.conn.rollback()
+    assert [row.job_id for row in jobs.call(recovered)] == ids[:3]
+    assert_whole(db)
+
+
 def test_only_the_unreported_jobs_of_a_lease_are_moved(db: Database, jobs: Session, clock: Clock) -> None:
     for n in range(6):
         jobs.enqueue(payload=n, max_attempts=1 if n == 5 else 3)

@@ -28,3 +28,19 @@ create trigger said after insert or update on windlass_data.tenant
   for each row when (new.weight <> 1) execute function windlass_data.note_said();
 create trigger said after insert or update on windlass_data.job_limit
   for each row when (new.claims) execute function windlass_data.note_said();
+
+-- What was said before this.  The owner sees all of it only for these statements.
+alter table windlass_data.gate no force row level security;
+alter table windlass_data.role_tenant no force row level security;
+alter table windlass_data.tenant no force row level security;
+alter table windlass_data.job_limit no force row level security;
+insert into windlass_data.said (what)
+select 'gate' where exists (select from windlass_data.gate)
+union all select 'queue' where exists (select from windlass_data.queue)
+union all select 'role_tenant' where exists (select from windlass_data.role_tenant)
+union all select 'tenant' where exists (select from windlass_data.tenant as t where t.weight <> 1)
+union all select 'job_limit' where exists (select from windlass_data.job_limit as m where m.claims);
+alter table windlass_data.gate force row level security;
+alter table windlass_data.role_tenant force row level security;
+alter table windlass_data.tenant force row level security;
+alter table windlass_data.job_limit force row level security;

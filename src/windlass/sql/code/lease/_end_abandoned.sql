@@ -37,11 +37,8 @@ begin
                       and j.id between v_range.first and v_range.last) then null
                   when m.job_id <> all (l.begins) then jsonb_build_object(
                     'begun', false, 'message', concat('the handler was not called: ', p_error ->> 'message'))
-                  when not exists (
-                    select from windlass_data.attempt as a
-                    where a.tenant_id = l.tenant_id and a.job_id = m.job_id and a.version = m.version - 1
-                      and a.job_id between v_range.first and v_range.last
-                      and a.outcome = 'released' and a.error @> '{"begun": null}') then jsonb_build_object(
+                  when not windlass._was_in_doubt(l.tenant_id, m.job_id, m.version, v_range.first, v_range.last)
+                  then jsonb_build_object(
                     'begun', null, 'message',
                     concat('it is not known whether the handler was called: ', p_error ->> 'message'))
              end as excuse

@@ -14,12 +14,12 @@ begin atomic
   from unnest(p_tokens) with ordinality as g(token, turn)
   cross join lateral (select e.* from windlass_data.lease as e where e.id = g.token offset 0) as e
   cross join lateral (select l.* from windlass_data.lane as l where l.id = e.lane_id offset 0) as l
-  cross join lateral unnest(e.job_ids, e.versions, e.counted) as t(job_id, version, counted)
+  cross join lateral unnest(e.job_ids, e.versions, e.counted) with ordinality as t(job_id, version, counted, place)
   cross join lateral (
     select j.* from windlass_data.job as j
     where j.tenant_id = e.tenant_id and j.id = t.job_id and j.id between p_first and p_last
     offset 0
   ) as j
-  order by g.turn;  -- and as each lease lists them: these are loops within loops
+  order by g.turn, t.place;
 end;
 comment on function windlass._read_leases is 'The jobs of fresh leases.';

@@ -74,8 +74,10 @@ begin
     insert into windlass_data.lease
       (id, tenant_id, lane_id, node_id, claimed_at, expires_at, open, job_ids, versions, counted, begins)
     select windlass_data.new_id(), t.tenant_id, t.lane_id, p_node, v_now, v_now + make_interval(secs => p_lease), count(*),
-           array_agg(t.job_id), array_agg(t.version), array_agg(t.counted), case when p_begins then '{}'::uuid[] end
-    from unnest(v_of, v_tenants, jobs, v_versions, v_counted) as t(lane_id, tenant_id, job_id, version, counted)
+           array_agg(t.job_id order by t.place), array_agg(t.version order by t.place),
+           array_agg(t.counted order by t.place), case when p_begins then '{}'::uuid[] end
+    from unnest(v_of, v_tenants, jobs, v_versions, v_counted) with ordinality
+      as t(lane_id, tenant_id, job_id, version, counted, place)
     group by t.lane_id, t.tenant_id
     returning id, lane_id
   )

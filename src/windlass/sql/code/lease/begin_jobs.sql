@@ -31,7 +31,8 @@ begin
            coalesce(array_agg(p_jobs[o]) filter (where p_called is null or p_called[o]), '{}') as called
     from unnest(v_open) as o group by p_tokens[o]
   ) as s
-  where l.id = s.token and not (l.begins @> s.near and coalesce(l.begun, '{}') @> s.called);
+  where l.id = s.token and l.begins is not null
+    and not (l.begins @> s.near and coalesce(l.begun, '{}') @> s.called);
   return query
   select s.token, s.job_id, 'lease_lost'
   from unnest(p_tokens, p_jobs) as s(token, job_id)
