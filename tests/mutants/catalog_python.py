@@ -28,6 +28,22 @@ PYTHON = (
         ("tests/integration/test_worker_begins.py",),
     ),
     Mutant(
+        "marks-of-one-connection",
+        "what was known of another connection's server is forgotten",
+        "worker/claims.py",
+        "if self._link.opened == self._opened:",
+        "if True:",
+        ("tests/integration/test_worker_marks.py",),
+    ),
+    Mutant(
+        "floor-where-looked",
+        "no floor passes a place at which no survey has looked",
+        "worker/turns.py",
+        "lane.pending = min(lane.pending, lane.mark)",
+        "pass",
+        ("tests/sql/test_survey_lanes.py",),
+    ),
+    Mutant(
         "nul-in-json",
         "JSON that the database cannot keep is refused before it is sent",
         "model/names.py",

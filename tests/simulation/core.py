@@ -194,7 +194,8 @@ class Core(Lines):
             return word
         if job_id not in held.begins:
             return word._replace(outcome="released")
-        if job.attempts and job.attempts[-1].doubt:
+        before = [attempt for attempt in job.attempts if attempt.doubt or not _unbegun(attempt)]
+        if before and before[-1].doubt:
             return word
         return word._replace(outcome="released", doubt=True)
 
@@ -254,3 +255,8 @@ class Core(Lines):
 
     def _is_dead(self, job: Job) -> bool:
         return self.state(job) == "dead"
+
+
+def _unbegun(attempt: Attempt) -> bool:
+    """Given back by expiry: whoever held it had not begun."""
+    return attempt.outcome == "released" and attempt.error == LEASE_EXPIRED
