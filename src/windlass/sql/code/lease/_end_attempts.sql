@@ -49,9 +49,12 @@ begin
     select g.*, case when g.ends is null and g.wait <= 0 then nextval('windlass_data.ready_seq') end as seq
     from (select g.* from judged as g  -- `is true`: looked up in a hash, and not row by row
           where ((g.tenant_id, g.job_id, g.version) in (select e.* from ended as e)) is true order by g.place) as g
+  ), tally as materialized (
+    select x.token, count(*) as n from accepted as x group by x.token
   ), done as (
-    delete from windlass_data.lease as l using (select x.token, count(*) as n from accepted as x group by 1) as t
-    where l.id = t.token and l.open = t.n
+    delete from windlass_data.lease as l using tally as t where l.id = t.token and l.open = t.n
+  ), fewer as (
+    update windlass_data.lease as l set open = l.open - t.n from tally as t where l.id = t.token and l.open > t.n
   ), again as (
     insert into windlass_data.ready (lane_id, seq, tenant_id, job_id, version, counted)
     select x.lane_id, x.seq, x.tenant_id, x.job_id, x.version, x.counted
@@ -84,7 +87,9 @@ begin
     perform windlass._tell_room(v_told.lanes, cardinality(p_jobs))
     where exists (select from windlass_data.job_limit as m where m.claims);
   end if;
-  perform windlass._settle_leases(p_tokens) where exists (select from windlass_data.lease as l where l.id = any (p_tokens));
+  if array_position(v_told.states, null) is not null then  -- refused: what is open may have been counted too high
+    perform windlass._settle_leases(p_tokens);
+  end if;
   if exists (select from windlass_data.key_line) then
     perform windlass._leave_key_lines(array(
       select t.job_id from unnest(v_told.jobs, v_told.states) as t(job_id, state) where t.state is distinct from 'queued'));

@@ -3,6 +3,7 @@
 -- of its queues the node waits, and the first three of its lanes that may have work.
 -- Part of whatever asks, at no cost of a call.
 -- definer: none
+-- windlass: after lease/_busy_lanes
 create function windlass._look_around(
   p_node uuid, p_queues text[], p_kinds text[], p_now timestamptz, p_since timestamptz)
 returns table (said boolean, due boolean, waits integer, busy integer[])
@@ -14,7 +15,6 @@ begin atomic
          or exists (select from windlass_data.scheduled as s
                     where s.run_at <= p_now and s.run_at >= coalesce(p_since, '-infinity') order by s.run_at limit 1),
          (select count(*)::integer from windlass_data.waiting as w where w.node_id = p_node and w.queue = any (p_queues)),
-         array(select b.lane_id from windlass_data.busy_lane as b
-               where b.queue = any (p_queues) and (p_kinds is null or b.kind = any (p_kinds)) limit 3);
+         windlass._busy_lanes(p_queues, p_kinds);
 end;
 comment on function windlass._look_around is 'What a claim finds before it takes anything.';

@@ -48,6 +48,7 @@ begin
   end if;
   if v_due and not p_only then
     perform windlass._promote_jobs(greatest(p_limit, 100), p_since);
+    v_busy := windlass._busy_lanes(p_queues, p_kinds);  -- what was due may stand in other lanes
   end if;
   loop
     v_by_lease := true;
@@ -55,7 +56,7 @@ begin
       v_took := windlass._take_lanes(p_node, p_queues, p_kinds, p_lanes, p_marks, p_limit, v_now, p_lease_seconds,
                                      v_said or v_bound, v_limited, p_begins);
       v_by_lease := v_took.jobs is not null;
-    elsif v_said or v_limited or v_bound or v_due or v_busy[1] <> v_busy[cardinality(v_busy)] or cardinality(v_busy) > 2 then
+    elsif v_said or v_limited or v_bound or v_busy[1] <> v_busy[cardinality(v_busy)] or cardinality(v_busy) > 2 then
       v_by_lease := false;
     else
       -- One line, perhaps listed twice, and nothing was said of anything: nobody takes turns.
@@ -70,7 +71,8 @@ begin
     exit when v_count > 0 or p_only or v_again;
     exit when not exists (select from windlass.expire_leases(
       greatest(p_limit, 100), case when p_since is not null then interval '1 minute' end));
-    v_due := true; v_again := true;  -- what was recovered may stand in other lanes
+    v_busy := windlass._busy_lanes(p_queues, p_kinds);
+    v_again := true;
   end loop;
   if v_count > 0 then
     v_range := windlass._id_range(v_took.jobs);
