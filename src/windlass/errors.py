@@ -155,6 +155,11 @@ class Unavailable(WindlassError):
     http_status = 503
     advice = "retry"
 
+    @property
+    def lasting(self) -> bool:
+        """Whether somebody has to mend something first, such as an address that leads nowhere."""
+        return bool(self.details.get("lasting"))
+
 
 class SchemaMismatch(WindlassError):
     """The database's schema is not the one that this version of Windlass was written for."""

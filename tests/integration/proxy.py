@@ -28,6 +28,7 @@ class Proxy:
         self._lock = threading.Lock()
         self._swallowing = False
         self.swallowed = 0
+        self.accepted = 0
         self.accept()
 
     def accept(self) -> None:
@@ -62,6 +63,7 @@ class Proxy:
             server.connect(self._server)
             with self._lock:
                 self._pairs.append((client, server))
+                self.accepted += 1
             for source, target in ((client, server), (server, client)):
                 threading.Thread(target=self._pass_on, args=[source, target, server], daemon=True).start()
 

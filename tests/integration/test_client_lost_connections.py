@@ -1,5 +1,6 @@
 """A connection that dies at the worst moment loses no job and makes none twice."""
 
+import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -102,6 +103,32 @@ def test_an_enqueue_outlasts_an_outage(shop: Shop, client: SyncClient, proxy: Pr
     assert (done, kept(shop)) == ([True], 1)
 
 
+def test_a_first_call_outlasts_an_outage_too(shop: Shop, proxy: Proxy) -> None:
+    proxy.refuse()
+    client = SyncClient(Settings(database_url=proxy.url))
+    done: list[bool] = []
+    thread = threading.Thread(target=lambda: done.append(client.enqueue_job("a").created))
+    thread.start()
+    thread.join(0.2)
+    assert thread.is_alive(), "it waits"
+    proxy.accept()
+    thread.join()
+    client.close()
+    assert (done, kept(shop)) == ([True], 1)
+
+
+async def test_a_first_call_on_a_loop_does_as_well(shop: Shop, proxy: Proxy) -> None:
+    proxy.refuse()
+    client = AsyncClient(Settings(database_url=proxy.url))
+    enqueued = [asyncio.create_task(client.enqueue_job("a")) for _ in range(10)]
+    await asyncio.wait(enqueued, timeout=0.2)
+    assert not any(task.done() for task in enqueued), "they wait"
+    proxy.accept()
+    assert all([(await task).created for task in enqueued])
+    await client.close()
+    assert kept(shop) == 10
+
+
 def test_patience_ends(shop: Shop, proxy: Proxy) -> None:
     with SyncClient(Settings(database_url=proxy.url), patience=0.3) as client:
         client.list_jobs()
@@ -123,6 +150,6 @@ def test_the_first_connection_says_at_once_what_is_wrong(shop: Shop) -> None:
 
 
 async def test_the_first_connection_says_so_on_a_loop_too(tmp_path: Path) -> None:
-    client = AsyncClient(Settings(database_url=f"postgresql://someone@/db?host={tmp_path}"))
+    client = AsyncClient(Settings(database_url=f"postgresql://someone@/db?host={tmp_path}"), patience=0)
     with pytest.raises(Unavailable, match="No such file or directory"):
         await client.list_jobs()

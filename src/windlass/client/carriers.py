@@ -33,6 +33,17 @@ class _Opened(NamedTuple):
     gatherer: Gatherer
 
 
+class _Place(NamedTuple):
+    """Where a pool can be used."""
+
+    process: int
+    loop: asyncio.AbstractEventLoop
+
+
+def _here() -> _Place:
+    return _Place(os.getpid(), asyncio.get_running_loop())
+
+
 class AsyncPoolCarrier:
     """A pool for each event loop that uses it."""
 
@@ -43,28 +54,47 @@ class AsyncPoolCarrier:
             "max_size": size,
             "timeout": max(patience, _LEAST_TIMEOUT),
         }
-        self._open: dict[tuple[int, asyncio.AbstractEventLoop], _Opened] = {}
+        self._open: dict[_Place, _Opened] = {}
+        self._opening: dict[_Place, asyncio.Task[_Opened]] = {}
 
     async def open(self) -> "_Opened":
-        """The pool, opened if it is not open here; the first connection says at once what is wrong."""
-        here = (os.getpid(), asyncio.get_running_loop())
-        if here in self._open:
-            return self._open[here]
+        """The pool, opened if it is not open here; the first connection says at once what is wrong.
+
+        However many ask at the same time, it is opened once, in a task of its own: whoever asked first may
+        be canceled, and the others wait on.
+        """
+        here = _here()
+        if (opened := self._open.get(here)) is not None:
+            return opened
+        opening = self._opening.get(here)
+        if opening is None:
+            opening = self._opening[here] = here.loop.create_task(self._open_at(here))
+            # A failure is for those who wait now: the next one tries again.
+            opening.add_done_callback(lambda _: self._opening.pop(here, None))
+        return await asyncio.shield(opening)
+
+    async def _open_at(self, here: "_Place") -> "_Opened":
+        self._forget_ended_loops()
         url = database_url(self._settings)
         await (await connect_async(url, pooler=self._settings.pooler)).close()
         fresh = AsyncDatabase(url, **self._options)
         await fresh.open()
-        if (faster := self._open.get(here)) is not None:  # of another task
-            await fresh.close()
-            return faster
-        for place in [place for place in self._open if place[1].is_closed()]:
-            del self._open[place]
         self._open[here] = opened = _Opened(fresh, Gatherer(fresh.run))
         return opened
 
+    def _forget_ended_loops(self) -> None:
+        # Loops of other threads come and go meanwhile: so over a copy, and whatever is gone is gone.
+        for places in (self._open, self._opening):
+            for place in list(places):
+                if place.loop.is_closed():
+                    places.pop(place, None)
+
     async def close(self) -> None:
         """Close the pool of this event loop; one of another loop can be closed only there."""
-        opened = self._open.pop((os.getpid(), asyncio.get_running_loop()), None)
+        here = _here()
+        if (opening := self._opening.get(here)) is not None:
+            await asyncio.wait([opening])
+        opened = self._open.pop(here, None)
         if opened is not None:
             await opened.database.close()
 

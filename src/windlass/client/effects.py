@@ -91,15 +91,15 @@ def asking(call: Call[T]) -> Operation[T]:
 def repeating(effect: Effect, patience: float) -> Operation[Any]:
     """Carry out a read, or a change that says the same twice, again while the database is not there.
 
-    For `patience` seconds; a connection that dies during a commit leaves open what was committed, so
-    whatever goes through here must be safe to be said again.
+    For `patience` seconds, unless waiting mends nothing; a connection that dies during a commit leaves open
+    what was committed, so whatever goes through here must be safe to be said again.
     """
     deadline, delay = time.monotonic() + patience, _FIRST_DELAY
     while True:
         try:
             answer = yield effect
-        except Unavailable:
-            if time.monotonic() + delay >= deadline:
+        except Unavailable as error:
+            if error.lasting or time.monotonic() + delay >= deadline:
                 raise
         else:
             return answer

@@ -84,7 +84,6 @@ class AsyncClient:
         return other
 
     async def _run(self, operation: Operation[T]) -> T:
-        await self._carrier.open()
         return await run_effects_async(operation, self._carrier)
 
     def _make_handle(self, job_id: UUID, tenant_id: UUID, created: bool) -> JobHandle[Any]:
@@ -184,7 +183,6 @@ class SyncClient:
         return other
 
     def _run(self, operation: Operation[T]) -> T:
-        self._carrier.open()
         return run_effects(operation, self._carrier)
 
     def _make_handle(self, job_id: UUID, tenant_id: UUID, created: bool) -> SyncJobHandle[Any]:

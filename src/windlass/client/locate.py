@@ -22,7 +22,8 @@ def database_url(settings: Settings) -> str:
     if state is None:
         raise Unavailable(
             f"no database is given and no embedded server runs in {home.root}: set WINDLASS_DATABASE_URL, "
-            "or start one with `windlass up`"
+            "or start one with `windlass up`",
+            lasting=True,
         )
     host = quote(state.socket_dir, safe="/")
     return f"postgresql://{APP}@/{DATABASE}?host={host}&port={state.port}"

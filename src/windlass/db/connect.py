@@ -6,6 +6,7 @@ also works through a pooler that hands it to somebody else after each transactio
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal
@@ -40,6 +41,13 @@ _DEFAULTS: tuple[tuple[str, str | None, str], ...] = (
     ("keepalives_interval", None, "5"),
     ("keepalives_count", None, "3"),
     ("tcp_user_timeout", None, "30000"),
+)
+
+# Whoever is refused at the door is told no state, only a sentence.  In a language that is not known here it
+# is taken for an outage, which costs a client its patience and nothing else.
+_REFUSED = re.compile(
+    "does not exist|authentication failed|no password supplied|no pg_hba.conf entry|not permitted to log in"
+    "|permission denied for database"
 )
 
 
@@ -94,7 +102,7 @@ def translate(error: psycopg.Error) -> WindlassError:
     if error.sqlstate is not None:
         return from_sqlstate(error.sqlstate, message, _details(error))
     if isinstance(error, psycopg.OperationalError):
-        return from_sqlstate(None, message)
+        return from_sqlstate(None, message, {"lasting": True} if _REFUSED.search(message) else None)
     if isinstance(error, psycopg.DataError):
         return InvalidInput(message)
     return WindlassError(message)
