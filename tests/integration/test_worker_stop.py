@@ -325,3 +325,19 @@ async def test_a_worker_that_is_canceled_still_lets_go(crew: Crew) -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert crew.outcomes(job_id) == ["released"]
+
+
+@pytest.mark.direct(reason="ends sessions by their name")
+async def test_a_worker_whose_connection_died_while_idle_is_not_listed_once_it_has_stopped(
+    crew: Crew,
+) -> None:
+    async def quick() -> None: ...
+
+    crew.knows(quick)
+    job_id = crew.enqueue("quick")
+    async with crew.worker() as worker:
+        await until(lambda: crew.state(job_id) == "succeeded", "it has reported")
+        assert crew.end_sessions("report") == 1
+        await worker.stop()
+    active = "select count(*) from windlass_data.node where id = %s and stopped_at is null"
+    assert crew.db.fetch_value(active, worker.node_id, role="superuser") == 0
