@@ -106,6 +106,36 @@ def test_time_retry_and_the_end(jobs: Session, clock: Clock) -> None:
     assert explain(jobs, other)[0].says.endswith("not wanted")
 
 
+def test_sentences_have_times_in_utc_whatever_the_session_is_set_to(
+    db: Database, jobs: Session, clock: Clock
+) -> None:
+    abroad = db.connect()
+    abroad.execute("set timezone = 'Asia/Kolkata'")
+    abroad.execute("set datestyle = 'German'")
+
+    def says(job_id: UUID) -> str:
+        text = "select string_agg(says, '; ') from windlass.explain_job(%s, %s) where blocks"
+        (said,) = abroad.execute(text, [jobs.tenant, job_id]).fetchone()
+        return str(said)
+
+    clock.freeze(NOON + timedelta(microseconds=7_900))
+    due = jobs.enqueue(run_at=NOON + timedelta(days=1, microseconds=115_900))
+    assert says(due) == "it is not to run before 2031-05-15T12:00:00.115Z"
+    job_id = jobs.enqueue(max_attempts=2, retry={"base": 60, "factor": 1, "cap": None, "jitter": "none"})
+    held = jobs.claim_one(lease=30)
+    assert "since 2031-05-14T12:00:00.007Z; the lease holds until 2031-05-14T12:00:30.007Z" in says(job_id)
+    clock.advance(10)
+    jobs.renew(held.token, lease=30)
+    assert says(job_id).endswith("until 2031-05-14T12:00:40.007Z, renewed at 2031-05-14T12:00:10.007Z")
+    clock.advance(31)
+    assert "ran out at 2031-05-14T12:00:40.007Z: " in says(job_id)
+    jobs.fail(held)
+    assert says(job_id).endswith("the next comes at 2031-05-14T12:01:41.007Z")
+    clock.advance(60)
+    jobs.fail(jobs.claim_one())
+    assert says(job_id).startswith("it is dead since 2031-05-14T12:01:41.007Z")
+
+
 def test_gates_and_limits_in_their_order(jobs: Session, clock: Clock) -> None:
     clock.freeze(NOON)
     serve(jobs)

@@ -11,10 +11,10 @@ begin
   select case when le.expires_at > p_now then 'running' else 'lease_expired' end, true,
          case when le.expires_at > p_now
               then format('it runs on node %s since %s; the lease holds until %s, %s', coalesce(n.shown, le.node_id::text),
-                          le.claimed_at, le.expires_at,
-                          coalesce('renewed at ' || le.renewed_at, 'not renewed yet'))
+                          windlass._shown_time(le.claimed_at), windlass._shown_time(le.expires_at),
+                          coalesce('renewed at ' || windlass._shown_time(le.renewed_at), 'not renewed yet'))
               else format('its lease on node %s ran out at %s: the worker died, hung or lost the database',
-                          coalesce(n.shown, le.node_id::text), le.expires_at) end,
+                          coalesce(n.shown, le.node_id::text), windlass._shown_time(le.expires_at)) end,
          case when le.expires_at > p_now then 'its end' else 'the next look of any node, within a second or so' end,
          case when le.expires_at > p_now then le.expires_at else p_now end,
          jsonb_build_object('node', n.shown, 'node_id', le.node_id, 'since', le.claimed_at, 'until', le.expires_at,

@@ -17,7 +17,8 @@ begin
   elsif v_seen.state <> 'queued' then
     return next (
       v_seen.state, true,
-      format('it is %s since %s', v_seen.state, v_seen.finished_at) || coalesce(': ' || v_seen.ended_reason, '')
+      format('it is %s since %s', v_seen.state, windlass._shown_time(v_seen.finished_at))
+        || coalesce(': ' || v_seen.ended_reason, '')
         || case when v_seen.state = 'dead' and v_seen.error is not null then format(
              ', after %s of %s attempts; the last: %s: %s', v_seen.counted, v_seen.max_attempts, v_seen.error ->> 'type',
              left(v_seen.error ->> 'message', 200)) else '' end,
@@ -29,12 +30,14 @@ begin
     if v_wait is not null and v_seen.counted > 0 then
       return next (
         'retry_wait', true, format('attempt %s of %s failed (%s: %s), and the next comes at %s', v_seen.counted,
-          v_seen.max_attempts, v_seen.error ->> 'type', left(v_seen.error ->> 'message', 200), v_wait),
+          v_seen.max_attempts, v_seen.error ->> 'type', left(v_seen.error ->> 'message', 200),
+          windlass._shown_time(v_wait)),
         'time, or rescheduling it', v_wait,
         jsonb_build_object('counted', v_seen.counted, 'max_attempts', v_seen.max_attempts, 'error', v_seen.error -> 'type')
       )::windlass_data.reason;
     elsif v_wait is not null then
-      return next ('not_due', true, format('it is not to run before %s', v_wait), 'time, or rescheduling it', v_wait,
+      return next ('not_due', true, format('it is not to run before %s', windlass._shown_time(v_wait)),
+                   'time, or rescheduling it', v_wait,
                    jsonb_build_object('run_at', v_wait))::windlass_data.reason;
     end if;
     return query select * from windlass._why_parts(p_job);
