@@ -14,6 +14,7 @@ from windlass.cluster import ClusterKinds, ClusterWorker, Member, make_services
 from windlass.db.connect import connect_async
 from windlass.db.embedded import EmbeddedServer, ensure_server
 from windlass.db.link import AsyncLink
+from windlass.db.main_program import refuse_while_reading
 from windlass.db.migrate import check_schema_async, migrate
 from windlass.errors import Unavailable
 from windlass.model.cluster import CLUSTER_QUEUE
@@ -101,6 +102,7 @@ class Node:
 
     async def run(self, ready: Callable[["Node"], None] | None = None) -> None:
         """Open everything, call `ready`, work until asked to stop, and close everything."""
+        refuse_while_reading("starts a node")
         async with self._open:
             owner_url = await self._open_database()
             if await self._await_schema(owner_url):

@@ -15,6 +15,7 @@ from windlass.db.call import Call
 from windlass.db.cancel import heed_cancel
 from windlass.db.connect import Pooler, connection_parameters, driver_options, translated
 from windlass.db.hot import AsyncOurConnection, OurConnection, is_new, prepare, run_hot
+from windlass.db.main_program import refuse_while_reading
 from windlass.errors import SchemaMismatch, Unavailable, WindlassError
 
 __all__ = [
@@ -139,6 +140,7 @@ class AsyncDatabase:
         )
 
     async def open(self) -> None:
+        refuse_while_reading("opens a client")
         await self._pool.open()
 
     async def close(self) -> None:
@@ -179,6 +181,7 @@ class SyncDatabase:
         self._pool = ConnectionPool(connection_class=OurConnection, **_pool_arguments(url, **options))
 
     def open(self) -> None:
+        refuse_while_reading("opens a client")
         self._pool.open()
 
     def close(self) -> None:

@@ -20,6 +20,7 @@ from psycopg.rows import tuple_row
 
 from windlass.db.call import Call, Row
 from windlass.db.connect import translate, unstorable
+from windlass.db.main_program import refuse_while_reading
 from windlass.errors import InvalidInput, WindlassError, from_sqlstate
 
 __all__ = ["check_foreign", "is_async_connection", "run_foreign", "run_foreign_async"]
@@ -44,6 +45,7 @@ def is_async_connection(connection: object) -> bool:
 
 def check_foreign(connection: object, *, is_async: bool) -> None:
     """InvalidInput, with what to do, unless `connection` can be used from this side."""
+    refuse_while_reading("uses a connection for jobs")
     kind = _kind(connection)
     if is_async and not kind.is_async:
         raise InvalidInput(

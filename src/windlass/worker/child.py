@@ -12,11 +12,13 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from datetime import datetime, timedelta
 from multiprocessing.connection import Connection
 from types import SimpleNamespace
 from typing import Any
 
+from windlass.db.main_program import reading_main_program
 from windlass.errors import UnknownKind
 from windlass.telemetry import running_job
 from windlass.worker.children import Order, Target
@@ -127,7 +129,8 @@ def _run(order: Order, tell: Any, relay: Relay) -> Word:
 
 @functools.cache
 def _find(target: Target, kind: str) -> JobDefinition:
-    found: Any = _module(target.module, target.path)
+    with reading_main_program() if target.is_main else nullcontext():
+        found: Any = _module(target.module, target.path)
     for name in target.qualname.split("."):
         found = getattr(found, name)
     definition = getattr(found, "definition", None)

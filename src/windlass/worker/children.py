@@ -30,6 +30,8 @@ class Target(NamedTuple):
     module: str
     path: str | None
     qualname: str
+    is_main: bool = False
+    """Whether that module is the main program, under whichever name."""
 
 
 class Order(NamedTuple):
@@ -162,15 +164,15 @@ class Children:
 def target_of(definition: JobDefinition) -> Target:
     """Where a child finds this handler."""
     module = definition.handler.__module__
-    path = None
-    if module == "__main__":
+    path, is_main = None, module == "__main__"
+    if is_main:
         main = sys.modules["__main__"]
         spec = getattr(main, "__spec__", None)
         if spec is not None:
             module = spec.name.removesuffix(".__main__") if spec.name.endswith(".__main__") else spec.name
         else:
             path = getattr(main, "__file__", None)
-    return Target(module, path, definition.handler.__qualname__)
+    return Target(module, path, definition.handler.__qualname__, is_main)
 
 
 def order_for(

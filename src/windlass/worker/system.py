@@ -1,10 +1,11 @@
 """A worker that also does what Windlass gives itself to do, beside the kinds of its application."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 from windlass.db.connect import Pooler
 from windlass.db.link import AsyncLink
+from windlass.db.main_program import refuse_while_reading
 from windlass.model.redrive import SYSTEM_QUEUE
 from windlass.worker.options import queue_names
 from windlass.worker.patience import within
@@ -40,6 +41,10 @@ class SystemWorker(Worker):
         wanted = (*(queue for queue in named if queue != SYSTEM_QUEUE), SYSTEM_QUEUE)
         super().__init__(database_url, everything, queues=wanted if named else (), pooler=pooler, **options)
         self._system_link = link
+
+    async def __aenter__(self) -> Self:
+        refuse_while_reading("starts a worker")
+        return await super().__aenter__()
 
     async def _close(self) -> None:
         await within(_CLOSE_PATIENCE, self._system_link.close())
