@@ -8,8 +8,8 @@ import pytest
 
 from tests.integration.crew import Crew, until
 from tests.support import Database
-from windlass.errors import LeaseLost
-from windlass.model import Snooze
+from windlass.errors import InvalidInput, LeaseLost
+from windlass.model import Cancel, RetryAfter, Skip, Snooze
 from windlass.worker.context import JobContext
 
 
@@ -67,23 +67,98 @@ async def test_a_rollback_is_a_failed_attempt(crew: Crew) -> None:
             await connection.rollback()
         return "as if nothing had happened"
 
-    async def change_mind(ctx: JobContext) -> Any:
-        async with await psycopg.AsyncConnection.connect(url) as connection:
-            await ctx.finish(connection, "done")
-            await connection.rollback()
-        return Snooze(3600)
-
     crew.knows(forget)
-    crew.knows(change_mind)
     job_id = crew.enqueue("forget", max_attempts=1)
-    snoozed = crew.enqueue("change_mind")
     async with crew.worker() as worker:
         await worker.idle()
-        assert (worker.counts.failed, worker.counts.snoozed, worker.counts.succeeded) == (1, 1, 0)
+        assert (worker.counts.failed, worker.counts.succeeded) == (1, 0)
     assert notes(crew) == []
     job = crew.job(job_id)
     assert (job.state, job.error["type"]) == ("dead", "RolledBack")
-    assert crew.state(snoozed) == "queued"
+
+
+DECISIONS = {
+    "snooze": (Snooze(3600), "failed", "RolledBack"),
+    "skip": (Skip("no use"), "failed", "RolledBack"),
+    "retry": (RetryAfter(3600, "busy"), "failed", "RetryAfter"),
+    "cancel": (Cancel("no use"), "canceled", "Canceled"),
+}
+
+
+async def change_mind(ctx: JobContext, url: str, how: str) -> Any:
+    async with await psycopg.AsyncConnection.connect(url) as connection:
+        await ctx.finish(connection, "done")
+        await connection.rollback()
+    return DECISIONS[how][0]
+
+
+def change_mind_sync(ctx: JobContext, url: str, how: str) -> Any:
+    with psycopg.connect(url) as connection:
+        ctx.finish_sync(connection, "done")
+        connection.rollback()
+    return DECISIONS[how][0]
+
+
+@pytest.mark.parametrize("how", DECISIONS)
+async def test_a_decision_after_a_rollback_says_only_how_the_attempt_failed(crew: Crew, how: str) -> None:
+    crew.knows(change_mind)
+    crew.knows(change_mind_sync)
+    crew.knows(change_mind_sync, kind="in_child", isolation="process")
+    payload = {"url": crew.db.url(), "how": how}
+    kinds = ("change_mind", "change_mind_sync", "in_child")
+    ids = [crew.enqueue(kind, payload=payload, max_attempts=3) for kind in kinds]
+    async with crew.worker() as worker:
+        await until(lambda: all(crew.attempts(job_id) for job_id in ids), "each was tried")
+        await until(lambda: worker.counts.failed + worker.counts.canceled >= 3, "and failed")
+    firsts = [crew.attempts(job_id)[0] for job_id in ids]
+    assert [(first.outcome, first.error["type"], first.counted) for first in firsts] == [
+        (*DECISIONS[how][1:], True)
+    ] * 3
+
+
+async def fall_back(ctx: JobContext, url: str) -> list[str]:
+    said = []
+    async with await psycopg.AsyncConnection.connect(url) as good:
+        with psycopg.connect(url) as blocking:
+            for connection, result in [(good, object()), (object(), 1), (blocking, 1)]:
+                try:
+                    await ctx.finish(connection, result)
+                except InvalidInput as error:
+                    said.append(error.message)
+    return said
+
+
+def fall_back_sync(ctx: JobContext, url: str) -> list[str]:
+    async def connect() -> psycopg.AsyncConnection:
+        return await psycopg.AsyncConnection.connect(url)
+
+    said = []
+    with psycopg.connect(url) as good, asyncio.Runner() as runner:
+        awaited = runner.run(connect())
+        for connection, result in [(good, object()), (object(), 1), (awaited, 1)]:
+            try:
+                ctx.finish_sync(connection, result)
+            except InvalidInput as error:
+                said.append(error.message)
+        runner.run(awaited.close())
+    return said
+
+
+async def test_a_refused_finish_is_none(crew: Crew) -> None:
+    crew.knows(fall_back)
+    crew.knows(fall_back_sync)
+    crew.knows(fall_back_sync, kind="in_child", isolation="process")
+    kinds = ("fall_back", "fall_back_sync", "in_child")
+    ids = [crew.enqueue(kind, payload={"url": crew.db.url()}, max_attempts=1) for kind in kinds]
+    async with crew.worker() as worker:
+        await worker.idle()
+    jobs = [crew.job(job_id) for job_id in ids]
+    assert [(job.state, job.error) for job in jobs] == [("succeeded", None)] * 3
+    for job, other in zip(jobs, ("finish_sync", "await finish", "await finish"), strict=True):
+        unencodable, unknown, wrong_side = job.result
+        assert "result" in unencodable
+        assert "not a connection" in unknown
+        assert wrong_side.endswith(f"such as {other}")
 
 
 async def test_what_happens_after_the_commit_changes_nothing(crew: Crew) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from sqlalchemy import create_engine
 
 from windlass.db.link import Backoff
 from windlass.errors import InvalidInput, Unavailable
@@ -219,3 +220,11 @@ async def test_a_context_tells_loops_and_threads_why_to_stop() -> None:
     assert heard == [True]
     assert await context.canceled() == "timed_out", "the first reason stays"
     assert (context.should_stop, context.cancel_requested) == (True, False)
+
+
+def test_a_finish_on_another_database_is_refused_and_not_noted() -> None:
+    context, engine = JobContext(a_job(), "w"), create_engine("sqlite://")
+    with engine.connect() as connection, pytest.raises(InvalidInput, match="leads to sqlite"):
+        context.finish_sync(connection)
+    engine.dispose()
+    assert not context.finished

@@ -43,18 +43,20 @@ def is_async_connection(connection: object) -> bool:
     return _kind(connection).is_async
 
 
-def check_foreign(connection: object, *, is_async: bool) -> None:
+def check_foreign(connection: object, *, is_async: bool, verb: str = "enqueue") -> None:
     """InvalidInput, with what to do, unless `connection` can be used from this side."""
     refuse_while_reading("uses a connection for jobs")
     kind = _kind(connection)
     if is_async and not kind.is_async:
         raise InvalidInput(
-            f"{_name(connection)} is a synchronous connection: use the synchronous form, such as enqueue_sync"
+            f"{_name(connection)} is a synchronous connection: use the synchronous form, such as {verb}_sync"
         )
     if kind.is_async and not is_async:
         raise InvalidInput(
-            f"{_name(connection)} is an asyncio connection: use the asynchronous form, such as await enqueue"
+            f"{_name(connection)} is an asyncio connection: use the asynchronous form, such as await {verb}"
         )
+    if kind.stack in _VENDOR:
+        _check_postgres(_VENDOR[kind.stack](connection))
 
 
 def run_foreign(connection: object, call: Call[T]) -> T:
@@ -121,17 +123,18 @@ async def _run_sqlalchemy_async(connection: Any, call: Call[Any]) -> Rows:
 def _sqlalchemy_statement(connection: Any, call: Call[Any]) -> tuple[Any, dict[str, Any]]:
     from sqlalchemy import text
 
-    dialect = connection.dialect if hasattr(connection, "dialect") else connection.get_bind().dialect
-    _check_postgres(dialect.name)
     # In parentheses, because a name with a colon behind it, as before a cast, is not taken for a parameter.
     statement = text(_NUMBER.sub(r"(:value_\1)", _LONE_COLON.sub(r"\\:", call.text)))
     # asyncpg takes the types that the casts ask for, and no text instead.
-    values = call.values if dialect.driver == "asyncpg" else map(_plain, call.values)
+    values = call.values if _dialect(connection).driver == "asyncpg" else map(_plain, call.values)
     return statement, {f"value_{place}": value for place, value in enumerate(values, 1)}
 
 
+def _dialect(connection: Any) -> Any:
+    return connection.dialect if hasattr(connection, "dialect") else connection.get_bind().dialect
+
+
 def _run_django(connection: Any, call: Call[Any]) -> Rows:
-    _check_postgres(connection.vendor)
     text = _NUMBER.sub("%s", call.text.replace("%", "%%"))
     with connection.cursor() as cursor:
         cursor.execute(text, [_plain(value) for value in call.values])
@@ -158,6 +161,10 @@ def _check_postgres(vendor: str) -> None:
         raise InvalidInput(f"the connection leads to {vendor}; jobs are kept in PostgreSQL")
 
 
+_VENDOR: Mapping[Stack, Callable[[Any], str]] = {
+    "sqlalchemy": lambda connection: _dialect(connection).name,
+    "django": lambda connection: connection.vendor,
+}
 _RUN: Mapping[Stack, Callable[[Any, Call[Any]], Rows]] = {
     "psycopg": _run_psycopg,
     "sqlalchemy": _run_sqlalchemy,

@@ -194,23 +194,29 @@ class JobContext:
 
         Its writes and the success commit together, or neither does: after a rollback the attempt has
         failed.  LeaseLost means that the job is no longer ours, so let the transaction roll back.
+        A result or a connection that cannot be used is refused before anything is said, with InvalidInput:
+        the handler may then go on as if it had not called.
         Costs stay in either case, and have to be said before.
         """
-        from windlass.db.foreign import run_foreign_async
+        from windlass.db.foreign import check_foreign, run_foreign_async
 
         if self.owes and (fault := await self.settle()):
             raise fault
+        check_foreign(connection, is_async=True, verb="finish")
+        call = self._finish_call(result)
         self._note_finish()
-        await run_foreign_async(connection, self._finish_call(result))
+        await run_foreign_async(connection, call)
 
     def finish_sync(self, connection: Any, result: Any = None) -> None:
         """`finish` on a synchronous connection."""
-        from windlass.db.foreign import run_foreign
+        from windlass.db.foreign import check_foreign, run_foreign
 
         if self.owes and (fault := self.settle_sync()):
             raise fault
+        check_foreign(connection, is_async=False, verb="finish")
+        call = self._finish_call(result)
         self._note_finish()
-        run_foreign(connection, self._finish_call(result))
+        run_foreign(connection, call)
 
     @property
     def finished(self) -> bool:
@@ -218,7 +224,7 @@ class JobContext:
         return self._finished
 
     def _note_finish(self) -> None:
-        # Before the statement is sent: when its answer is lost, the commit may still have happened.
+        # Right before the statement is sent: when its answer is lost, the commit may still have happened.
         self._finished = True
         if self._on_finish is not None:
             self._on_finish()

@@ -71,4 +71,5 @@ def _with_context(word: Word, context: JobContext | None) -> Word:
         return word
     word.cost = context.cost_cents or None
     word.finished = context.finished
-    return word_for_rollback(word) if word.finished and word.verb == "complete" else word
+    # After a rollback the attempt has failed: what is returned may say how, and not that it has not.
+    return word_for_rollback(word) if word.finished and word.verb != "fail" else word

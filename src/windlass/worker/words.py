@@ -120,7 +120,7 @@ def word_for_crash(job: ClaimedJob, code: int) -> Word:
 
 
 def word_for_rollback(word: Word) -> Word:
-    """A success that was to be committed by the handler's own transaction, for when that did not happen."""
+    """For when the handler's own transaction was to commit its success, and that did not happen."""
     message = "the handler finished its job in a transaction that was not committed"
     return Word(
         word.job,
