@@ -91,6 +91,12 @@ def test_what_is_guarded_runs(db: Database, tmp_path: Path, as_module: bool) -> 
     assert run(db, tmp_path, PROGRAM + beside + GUARDED, as_module=as_module) == ["42"]
 
 
+def test_what_ends_the_reading_is_recorded(db: Database, tmp_path: Path) -> None:
+    ends = 'if __name__ != "__main__":\n    raise GeneratorExit("not here")\n'
+    (said,) = run(db, tmp_path, PROGRAM + ends + GUARDED)
+    assert said.endswith("is dead after 1 attempt: not here")
+
+
 def test_a_handler_may_open_what_it_needs(db: Database, tmp_path: Path) -> None:
     program = PROGRAM.replace(
         "    return n * 2", '    double.options(queue="aside").enqueue_sync(1)\n    return n * 2'

@@ -182,6 +182,22 @@ async def test_what_happens_after_the_commit_changes_nothing(crew: Crew) -> None
     assert crew.leases == 0
 
 
+async def test_a_commit_counts_whatever_a_thread_raises_behind_it(crew: Crew) -> None:
+    url = crew.db.url()
+
+    def stumble(ctx: JobContext) -> None:
+        with psycopg.connect(url) as connection:
+            ctx.finish_sync(connection, "done")
+        raise GeneratorExit
+
+    crew.knows(stumble)
+    job_id = crew.enqueue("stumble")
+    async with crew.worker() as worker:
+        await worker.idle()
+        assert (worker.counts.succeeded, worker.counts.lost) == (1, 0)
+    assert crew.job(job_id).result == "done"
+
+
 async def test_a_lost_lease_refuses_the_finish(crew: Crew) -> None:
     url, errors, gate = crew.db.url(), [], asyncio.Event()
 

@@ -320,6 +320,40 @@ def die(how: str) -> None:
     raise SystemExit(4)
 
 
+class Odd(BaseException):
+    """Of those that nobody is meant to catch."""
+
+
+UNUSUAL: dict[str, type[BaseException]] = {
+    "asyncio.exceptions.CancelledError": asyncio.CancelledError,
+    "GeneratorExit": GeneratorExit,
+    "KeyboardInterrupt": KeyboardInterrupt,
+    f"{__name__}.Odd": Odd,
+}
+
+
+def raise_unusual(name: str) -> None:
+    raise UNUSUAL[name](f"in {os.getpid()}")
+
+
+async def raise_unusual_async(name: str) -> None:
+    await asyncio.sleep(0)
+    raise UNUSUAL[name](f"in {os.getpid()}")
+
+
+@pytest.mark.parametrize("handler", [raise_unusual, raise_unusual_async])
+async def test_what_a_child_raises_is_recorded_and_does_not_end_it(crew: Crew, handler: Any) -> None:
+    crew.knows(handler, kind="raise", isolation="process")
+    ids = [crew.enqueue("raise", payload={"name": name}, max_attempts=1) for name in UNUSUAL]
+    async with crew.worker(concurrency=1) as worker:
+        await worker.idle()
+        (child,) = worker.child_pids
+    errors = [crew.job(job_id).error for job_id in ids]
+    assert [(error["type"], error["message"]) for error in errors] == [
+        (name, f"in {child}") for name in UNUSUAL
+    ]
+
+
 async def test_slow_jobs_are_not_hoarded_and_quick_ones_come_in_batches(crew: Crew) -> None:
     gate = asyncio.Event()
 

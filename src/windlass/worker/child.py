@@ -109,7 +109,7 @@ def _run(order: Order, tell: Any, relay: Relay) -> Word:
     job, limits = order.job, order.limits
     try:
         definition = _find(order.target, job.kind)
-    except (Exception, SystemExit) as error:
+    except BaseException as error:  # whatever the module raised as it was imported
         word = word_for_error(job, error, limits)
     else:
         context = JobContext(

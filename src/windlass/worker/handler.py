@@ -24,7 +24,7 @@ def run_sync(
         called = _call(definition, job, context)
         value = asyncio.run(called) if definition.is_async else called
         word = word_for_value(job, value, limits, now)
-    except _FAILURES as error:
+    except BaseException as error:  # no thread and no child process of ours is ended by raising something
         word = word_for_error(job, _from_handler(error), limits)
     if context is not None and context.owes:
         word = _unless_unpaid(word, context.settle_sync(), limits)
