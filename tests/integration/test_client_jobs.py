@@ -55,6 +55,13 @@ def test_a_dead_job_is_an_error_that_says_why(shop: Shop) -> None:
     assert caught.value.details["job_id"] == handle.id
 
 
+def test_an_error_without_a_text_is_named_by_its_type(shop: Shop) -> None:
+    handle = shop.add.options(max_attempts=1).enqueue_sync(1)
+    shop.work(error="")
+    with pytest.raises(JobFailed, match=r"\(add\) is dead after 1 attempt: ValueError$"):
+        handle.wait()
+
+
 def test_a_canceled_job_is_an_error_too(shop: Shop) -> None:
     handle = shop.add.enqueue_sync(1)
     assert handle.cancel("not needed") is JobState.CANCELED

@@ -49,6 +49,8 @@ class JobOperations(Core):
             return end.result if decode is None else decode(end.kind, end.result)
         error = end.error or {}
         why = end.reason or error.get("message")
+        if not why and end.state == JobState.DEAD:  # an exception without a text still has a type
+            why = error.get("type")
         count = f" after {end.attempts} attempt{'s' if end.attempts != 1 else ''}" if end.attempts else ""
         raise JobFailed(
             f"job {job_id} ({end.kind}) is {end.state}{count}" + (f": {why}" if why else ""),
