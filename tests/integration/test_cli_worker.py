@@ -134,6 +134,15 @@ def test_up_brings_everything_and_takes_it_away(place: Path) -> None:
     assert windlass("jobs", "list").code == 7
 
 
+def test_a_worker_beside_up_says_the_same_way_in(place: Path) -> None:
+    (place / "shop.py").write_text(APPLICATION)
+    windlass = Command(place, WINDLASS_DATA_DIR=str(place / "data"))
+    with windlass.running_in_words("up") as up, windlass.running_in_words("worker", "shop:app") as worker:
+        (way_in,) = [line for line in up.splitlines() if line.startswith("connect")]
+        assert "/psql '" in way_in, "that of the embedded server"
+        assert way_in in worker.splitlines()
+
+
 def test_up_says_where_the_database_is_and_how_to_get_in(db: Database, tmp_path: Path) -> None:
     """With a database of one's own, nothing is started."""
     windlass = Command(tmp_path, db.url())

@@ -12,6 +12,7 @@ from windlass.app import Windlass
 from windlass.cli.load import load_app
 from windlass.cli.options import split_names, to_seconds
 from windlass.cli.output import print_fields, print_json
+from windlass.client import programs_dir
 from windlass.errors import InvalidInput
 from windlass.node import Node, run_node
 from windlass.settings import Settings, masked_url
@@ -133,7 +134,7 @@ def _lines(node: Node, app: Windlass, settings: Settings) -> list[tuple[str, obj
         owner = "started here" if server.owner else "found running"
         lines.append(("server", f"PostgreSQL {server.major_version} in {server.data_dir}, {owner}"))
         lines.append(("log", server.log_path))
-    lines.append(("connect", f"{_psql(node)} '{masked_url(node.url)}'"))
+    lines.append(("connect", f"{_psql(settings)} '{masked_url(node.url)}'"))
     if kinds:
         where = f"from {', '.join(settings.queues)}, {settings.concurrency} at a time"
         lines.append(("worker", f"{settings.node_name} runs {kinds} {where}"))
@@ -144,7 +145,7 @@ def _lines(node: Node, app: Windlass, settings: Settings) -> list[tuple[str, obj
     return lines
 
 
-def _psql(node: Node) -> str:
-    if node.server is None:
-        return "psql"
-    return shutil.which("psql", path=str(node.server.bin_dir)) or "psql"
+def _psql(settings: Settings) -> str:
+    """The one that came with the embedded server, whoever started that; else whichever there is."""
+    programs = programs_dir(settings)
+    return "psql" if programs is None else shutil.which("psql", path=str(programs)) or "psql"

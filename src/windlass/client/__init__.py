@@ -4,7 +4,7 @@ from windlass.client.core import TenantName
 from windlass.client.effects import Operation, Pause, run_effects, run_effects_async
 from windlass.client.faces import AsyncClient, SyncClient
 from windlass.client.handle import JobHandle, SyncJobHandle
-from windlass.client.locate import database_url
+from windlass.client.locate import database_url, programs_dir
 
 __all__ = [
     "AsyncClient",
@@ -15,6 +15,7 @@ __all__ = [
     "SyncJobHandle",
     "TenantName",
     "database_url",
+    "programs_dir",
     "run_effects",
     "run_effects_async",
 ]

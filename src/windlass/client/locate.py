@@ -10,14 +10,14 @@ from windlass.db.embedded.locks import is_held
 from windlass.errors import Unavailable
 from windlass.settings import Settings
 
-__all__ = ["database_url"]
+__all__ = ["database_url", "programs_dir"]
 
 
 def database_url(settings: Settings) -> str:
     """The URL of the settings, else that of the running embedded server; a client never starts one."""
     if settings.database_url is not None:
         return settings.database_url
-    home = Home(Path(os.path.realpath((settings.data_dir or default_data_dir()).expanduser())))
+    home = _home(settings)
     state = _running(home)
     if state is None:
         raise Unavailable(
@@ -27,6 +27,16 @@ def database_url(settings: Settings) -> str:
         )
     host = quote(state.socket_dir, safe="/")
     return f"postgresql://{APP}@/{DATABASE}?host={host}&port={state.port}"
+
+
+def programs_dir(settings: Settings) -> Path | None:
+    """Where the programs of that embedded server are, such as psql; None for a database that was named."""
+    state = _running(_home(settings)) if settings.database_url is None else None
+    return None if state is None else Path(state.bin_dir)
+
+
+def _home(settings: Settings) -> Home:
+    return Home(Path(os.path.realpath((settings.data_dir or default_data_dir()).expanduser())))
 
 
 def _running(home: Home) -> State | None:
