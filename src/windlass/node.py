@@ -234,10 +234,18 @@ def run_node(
 
 
 def _run(main: Coroutine[Any, Any, None]) -> None:
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(main)
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """uvloop where it is installed.
+
+    Nothing may run while its absence is being handled: every error of a handler would be shown as following
+    from it.
+    """
     try:
         from uvloop import new_event_loop
     except ImportError:
-        asyncio.run(main)
-        return
-    with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        runner.run(main)
+        return None
+    return new_event_loop

@@ -49,6 +49,22 @@ def test_a_worker_runs_jobs_and_ends_when_told(windlass: Command) -> None:
     assert windlass.here("nodes", "--json").ok().json["items"] == []
 
 
+def test_a_failure_says_nothing_of_what_is_not_installed(windlass: Command) -> None:
+    (windlass.cwd / "uvloop.py").write_text("raise ImportError('uvloop is hidden')\n")
+    (windlass.cwd / "frail.py").write_text(
+        "from windlass import Windlass\n"
+        "app = Windlass()\n"
+        "@app.job(max_attempts=1)\n"
+        "async def fall() -> None:\n"
+        "    raise ValueError('tired')\n"
+    )
+    with windlass.running("worker", "frail:app"):
+        assert windlass("enqueue", "fall", "--max-attempts", 1, "--wait").code == 9
+    (job,) = windlass.here("jobs", "list", "--json").ok().json["items"]
+    assert "ValueError: tired" in job["error"]["traceback"]
+    assert "uvloop" not in job["error"]["traceback"]
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_the_first_signal_waits_and_the_second_does_not(windlass: Command, number: signal.Signals) -> None:
     job_id = windlass.here("enqueue", "rest", '{"seconds": 600}').ok().out.strip()
