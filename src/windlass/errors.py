@@ -255,12 +255,22 @@ OUTSIDER = (
     "the connected role may not use Windlass: grant it windlass_producer, windlass_worker, "
     "windlass_operator or windlass_reader"
 )
+NOT_INSTALLED = "Windlass is not installed in this database: run `windlass migrate`"
+OTHER_RELEASE = (
+    "the functions in the database are not those of this release: "
+    "run `windlass migrate`, or upgrade windlass if a newer release migrated it"
+)
 POOLED = (
     "A transaction pooler seems to stand before the server: set WINDLASS_POOLER=transaction, "
     "and WINDLASS_LISTEN_URL to a direct connection."
 )
 # Every group may use both schemas.
 _WITHOUT_GROUP = re.compile(r"permission denied for schema windlass(_data)?")
+# What is missing of ours, and what that means; the sentence of the server stays in the details.
+_MISSING: tuple[tuple[str, re.Pattern[str], str], ...] = (
+    ("3F000", re.compile(r'schema "windlass(_data)?" does not exist'), NOT_INSTALLED),
+    ("42883", re.compile(r"function windlass\.\w+\(.*\) does not exist"), OTHER_RELEASE),
+)
 
 
 def from_sqlstate(
@@ -278,6 +288,9 @@ def from_sqlstate(
             return cls(message, **known)
     if sqlstate == "42501" and _WITHOUT_GROUP.fullmatch(message):
         message, known = OUTSIDER, {"hint": "`windlass doctor` says what the role is and may do.", **known}
+    for state, pattern, meaning in _MISSING:
+        if sqlstate == state and pattern.fullmatch(message):
+            message, known = meaning, {"detail": message, **known}
     if sqlstate in ("26000", "42P05"):
         known = {"hint": POOLED, **known}
     found = _POSTGRES_STATES.get(sqlstate) or _POSTGRES_STATES.get(sqlstate[:2], WindlassError)

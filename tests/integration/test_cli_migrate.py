@@ -33,6 +33,15 @@ def test_migrating_once_and_again(empty_db: Database, tmp_path: Path) -> None:
     assert Command(tmp_path, empty_db.url()).here("migrate", "--check").code == 0
 
 
+@pytest.mark.parametrize("words", [["enqueue", "greet"], ["jobs", "list"], ["top"]])
+def test_a_database_without_windlass_is_one_error(
+    empty_db: Database, tmp_path: Path, words: list[str]
+) -> None:
+    answer = Command(tmp_path, empty_db.url("owner"))(*words, "--json")
+    assert (answer.code, answer.out, answer.error["code"]) == (8, "", "schema_mismatch")
+    assert answer.error["message"] == "Windlass is not installed in this database: run `windlass migrate`"
+
+
 def test_a_role_that_may_not_migrate_is_told_what_is_missing(empty_db: Database, tmp_path: Path) -> None:
     answer = Command(tmp_path, empty_db.url("app")).here("migrate")
     assert answer.code == 5

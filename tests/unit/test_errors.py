@@ -117,6 +117,28 @@ def test_a_session_that_changed_hands_says_what_to_set(sqlstate: str) -> None:
     assert "WINDLASS_POOLER=transaction" in hint
 
 
+@pytest.mark.parametrize(
+    ("sqlstate", "said", "meaning"),
+    [
+        ("3F000", 'schema "windlass" does not exist', "Windlass is not installed in this database"),
+        ("42883", "function windlass.new_one(uuid, text) does not exist", "not those of this release"),
+    ],
+)
+def test_what_is_missing_of_ours_says_what_to_run(sqlstate: str, said: str, meaning: str) -> None:
+    error = from_sqlstate(sqlstate, said)
+    assert meaning in error.message
+    assert "`windlass migrate`" in error.message
+    assert error.details["detail"] == said
+
+
+@pytest.mark.parametrize(
+    ("sqlstate", "said"),
+    [("3F000", 'schema "shop" does not exist'), ("42883", "function shop.sweep() does not exist")],
+)
+def test_what_is_missing_of_others_is_told_as_it_came(sqlstate: str, said: str) -> None:
+    assert from_sqlstate(sqlstate, said).message == said
+
+
 @pytest.mark.parametrize("cls", ERROR_CLASSES, ids=lambda cls: cls.__name__)
 def test_errors_survive_pickle_and_copy(cls: type[WindlassError]) -> None:
     error = cls("a sentence", state="dead", attempts=3)

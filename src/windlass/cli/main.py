@@ -12,6 +12,7 @@ from typer.main import get_command
 from windlass.cli.exits import CODES_HELP, Exit, describe, exit_code, report
 from windlass.cli.options import AsJson, DatabaseUrl, TenantName
 from windlass.cli.tree import CommandTree, common_last
+from windlass.telemetry import hush_driver
 
 __all__ = ["app", "run"]
 
@@ -74,6 +75,7 @@ def run(arguments: Sequence[str]) -> int:
     # Read here too: what is wrong with the settings is itself to be shown.
     debug = os.environ.get(DEBUG, "").lower() in ("1", "true", "t", "yes", "y", "on")
     line = Line.read(arguments, debug=debug)
+    hush_driver()
     try:
         code = get_command(app).main(args=line.words, prog_name="windlass", standalone_mode=False)
         sys.stdout.flush()

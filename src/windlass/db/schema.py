@@ -11,7 +11,7 @@ from psycopg.rows import tuple_row
 
 from windlass.db.connect import translated
 from windlass.db.sqlfiles import CODE, Migration, SqlSource, load
-from windlass.errors import OUTSIDER, Forbidden, SchemaMismatch
+from windlass.errors import NOT_INSTALLED, OTHER_RELEASE, OUTSIDER, Forbidden, SchemaMismatch
 
 __all__ = ["RECORDED", "Plan", "check_schema", "check_schema_async", "plan_changes"]
 
@@ -76,7 +76,7 @@ def _explained() -> Iterator[None]:
         with translated():
             yield
     except SchemaMismatch as error:
-        raise SchemaMismatch("Windlass is not installed in this database: run `windlass migrate`") from error
+        raise SchemaMismatch(NOT_INSTALLED) from error
     except Forbidden as error:
         raise Forbidden(OUTSIDER) from error
 
@@ -89,7 +89,4 @@ def _judge(files: SqlSource, recorded: Mapping[str, str]) -> None:
             f"the database is older than this release, it lacks {missing}: run `windlass migrate`"
         )
     if plan.code_differs:
-        raise SchemaMismatch(
-            "the functions in the database are not those of this release: "
-            "run `windlass migrate`, or upgrade windlass if a newer release migrated it"
-        )
+        raise SchemaMismatch(OTHER_RELEASE)

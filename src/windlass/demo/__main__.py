@@ -2,7 +2,6 @@
 
 import argparse
 import asyncio
-import logging
 import shlex
 import shutil
 import signal
@@ -23,6 +22,7 @@ from windlass.demo.view import View, open_view
 from windlass.demo.workers import Workers
 from windlass.errors import WindlassError
 from windlass.settings import Settings
+from windlass.telemetry import hush_driver
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _NEXT = """\
@@ -43,8 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     for number in _SIGNALS:
         signal.signal(number, signal.default_int_handler)
-    # Of the connections that an interruption drops, its pool would speak between the lines.
-    logging.getLogger("psycopg").addHandler(logging.NullHandler())
+    hush_driver()  # of the connections that an interruption drops, its pool would speak between the lines
     try:
         with open_view(plain=asked.plain) as view:
             return _run(view)

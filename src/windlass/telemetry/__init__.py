@@ -16,6 +16,7 @@ from windlass.telemetry.logs import (
     JsonFormatter,
     LogFormat,
     configure_logging,
+    hush_driver,
     log_signals,
 )
 
@@ -31,6 +32,7 @@ __all__ = [
     "configure_logging",
     "current_job",
     "fields_of",
+    "hush_driver",
     "job_fields",
     "log_signals",
     "mark_node",

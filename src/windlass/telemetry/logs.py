@@ -151,6 +151,17 @@ def configure_logging(
     return handler
 
 
+def hush_driver() -> None:
+    """Keep the driver's remarks on broken connections from standard error where nobody set up logging.
+
+    What they are about is told by the error itself, and whoever reads that may expect nothing else there.
+    """
+    for name in ("psycopg", "psycopg_pool"):
+        logger = logging.getLogger(name)
+        if not logger.handlers:
+            logger.addHandler(logging.NullHandler())
+
+
 def _timestamp(record: logging.LogRecord) -> str:
     return _moment(datetime.fromtimestamp(record.created, UTC), "milliseconds")
 
