@@ -113,7 +113,8 @@ def test_a_delayed_job_is_rescheduled_and_canceled(windlass: Command) -> None:
     moved = (
         windlass.here("jobs", "reschedule", job_id, "--priority", 9, "--reason", "urgent", "--json").ok().json
     )
-    assert moved["id"] == job_id
+    assert (moved["id"], moved["run_at"]) == (job_id, listed["run_at"])
+    windlass.here("jobs", "reschedule", job_id).ok()
     assert windlass.here("jobs", "list", "--state", "scheduled", "--json").ok().json["items"] == []
 
     assert windlass.here("jobs", "cancel", job_id, "--reason", "not wanted").ok().out == "canceled\n"

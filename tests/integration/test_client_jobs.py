@@ -129,6 +129,7 @@ def test_reschedule(shop: Shop, clock: Clock) -> None:
     assert shop.app.sync.reschedule_job(handle.id, run_at=LATER, priority=5) == LATER
     job = handle.get()
     assert (job.run_at, job.priority, job.shown_state) == (LATER, 5, "scheduled")
+    assert shop.app.sync.reschedule_job(handle.id, priority=6) == LATER
     now = clock.freeze()
     assert shop.app.sync.reschedule_job(handle.id, delay=60) == now + timedelta(seconds=60)
     shop.app.sync.reschedule_job(handle.id)

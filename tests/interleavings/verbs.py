@@ -53,7 +53,7 @@ def _redrive(session: Session, meeting: Meeting, mine: UUID) -> list[str]:
 
 
 def _reschedule(session: Session, meeting: Meeting, mine: UUID) -> str:
-    """Now, and into another lane."""
+    """Into another lane."""
     session.call("select windlass.reschedule_job(%s, %s, null, 7)", session.tenant, JOB)
     return "ok"
 

@@ -227,15 +227,19 @@ class Core(Lines):
         job = self._find(tenant, job_id)
         if self.state(job) != "queued":
             raise Refused("WL004")
-        due = run_at is None or run_at <= self.now
-        until = self.now if run_at is None else max(run_at, self.now)
+        keeps = run_at is None and priority is not None  # its time
+        until = self.scheduled.get(job.id, self.now) if keeps else max(run_at or self.now, self.now)
+        due = until <= self.now
         if not (
             due and job.seq in self.ready and priority in (None, job.priority)
         ):  # else it keeps its place
             self._leave_line(job)
             job.priority = job.priority if priority is None else priority
             self._stand(job, None if due else until)
-        job.run_at = until
+        if not keeps:
+            job.run_at = until
+        elif due:
+            return job.created_at if job.run_at is None else job.run_at
         return until
 
     def redrive(self, tenant: Any, job_id: Any, max_attempts: int | None = None) -> Any:

@@ -223,10 +223,14 @@ class Machine(RuleBasedStateMachine):
         self.both(lambda: self.core.cancel(job.tenant, job.id), lambda: session.cancel(job.id))
 
     @precondition(lambda self: self.core.of("queued"))
-    @rule(number=st.integers(0, 99), after=st.sampled_from([-5, 20]), priority=st.sampled_from([None, 0, 1]))
-    def reschedule(self, number: int, after: int, priority: int | None) -> None:
+    @rule(
+        number=st.integers(0, 99),
+        after=st.sampled_from([None, -5, 20]),
+        priority=st.sampled_from([None, 0, 1]),
+    )
+    def reschedule(self, number: int, after: int | None, priority: int | None) -> None:
         (job,) = choose(list(self.core.jobs.values()), [number])
-        session, run_at = self.by_tenant[job.tenant], self.core.now + after * 1000
+        session, run_at = self.by_tenant[job.tenant], None if after is None else self.core.now + after * 1000
         query = "select windlass.reschedule_job(%s, %s, %s, %s)"
         self.both(
             lambda: self.core.reschedule(job.tenant, job.id, run_at, priority),

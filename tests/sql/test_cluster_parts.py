@@ -172,6 +172,18 @@ def test_an_operator_may_hurry_a_job_and_that_is_recorded(db: Database) -> None:
     assert found.warning == "the action was begun before it was decided about the parts"
 
 
+def test_another_priority_alone_hurries_no_job(db: Database) -> None:
+    cluster = Cluster(db, "a", "b", "c")
+    job_id = cluster.create(on_timeout="wait")
+    call(db, "reschedule_job", tenant=DEFAULT_TENANT, job=job_id, priority=5)
+    assert cluster.claim_action("a") == []
+    assert_whole(db)
+    for name in "abc":
+        cluster.do(name)
+    cluster.act("a")
+    assert (cluster.get(job_id).warning, cluster.state(job_id)) == (None, "succeeded")
+
+
 def test_a_late_word_about_a_part_changes_nothing(db: Database, clock: Clock) -> None:
     clock.freeze()
     cluster = Cluster(db, "a", "b", "c")

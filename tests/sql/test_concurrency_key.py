@@ -134,6 +134,7 @@ def test_another_time_or_priority(db: Database, jobs: Session, clock: Clock) -> 
     first, second, third = (jobs.enqueue(concurrency_key="a") for _ in range(3))
     held = jobs.claim_one()
     jobs.call("select windlass.reschedule_job(%s, %s, p_priority => 3)", jobs.tenant, third)
+    assert_whole(db)
     jobs.call("select windlass.reschedule_job(%s, %s, %s)", jobs.tenant, second, NOON + timedelta(hours=1))
     assert_whole(db)
     jobs.complete(held)

@@ -68,6 +68,20 @@ def test_another_priority_of_a_job_that_stays_put_off(db: Database, jobs: Sessio
     assert_whole(db)
 
 
+def test_a_priority_alone_leaves_the_time(db: Database, jobs: Session, clock: Clock) -> None:
+    run_at = clock.now() + timedelta(hours=1)
+    later, failed, ready = jobs.enqueue(run_at=run_at), jobs.enqueue("frail"), jobs.enqueue("due")
+    retried = jobs.fail(jobs.claim_one(kinds=["frail"]), delays=[3600])[0].run_at
+    due = jobs.get(ready).run_at
+    for job_id, time in ((later, run_at), (failed, retried), (ready, due)):
+        assert reschedule(db, job_id, priority=7) == time
+        assert (jobs.get(job_id).priority, jobs.get(job_id).run_at) == (7, time)
+    assert_whole(db)
+    assert [row.job_id for row in jobs.claim(3)] == [ready]
+    clock.advance(timedelta(hours=2))
+    assert {row.job_id for row in jobs.claim(3)} == {later, failed}
+
+
 def test_a_job_that_is_due_anyway_keeps_its_place(db: Database, jobs: Session) -> None:
     made = [jobs.enqueue() for _ in range(3)]
     reschedule(db, made[0])

@@ -180,7 +180,10 @@ class JobOperations(Core):
         actor: str | None = None,
         tenant: TenantName | None = None,
     ) -> Operation[datetime]:
-        """Give a waiting job another time (none, or a past one: now) and perhaps another priority."""
+        """Give a waiting job another time (a past one: now), another priority, or both.
+
+        With neither it is due now; a priority alone leaves the time as it is.
+        """
         if run_at is not None and delay is not None:
             raise InvalidInput("give either run_at or delay, and not both")
         tenant_id = yield from self._tenant(tenant)

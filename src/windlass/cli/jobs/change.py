@@ -48,16 +48,19 @@ def reschedule_job(
         float | None,
         typer.Option(parser=to_seconds, metavar="SPAN", help="Not before so long from now: 90, 5m, 1h30m."),
     ] = None,
-    priority: Annotated[int | None, typer.Option(metavar="N", help="Also another priority.")] = None,
+    priority: Annotated[
+        int | None, typer.Option(metavar="N", help="Another priority; alone, the time stays as it is.")
+    ] = None,
     reason: Reason = None,
     tenant: TenantName = None,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Give a waiting job another time; without one it is due now.
+    """Give a waiting job another time or priority; with neither it is due now.
 
     Examples:
       windlass jobs reschedule "$id"
+      windlass jobs reschedule "$id" --priority 10
       windlass jobs reschedule "$id" --delay 2h --priority 10
     """
     with open_client(database_url, tenant) as client:

@@ -1,5 +1,7 @@
--- Give a waiting job another time (null or past: now) and, if asked, another priority.  Returns the time.
+-- Give a waiting job another time (a past one: now), another priority, or both; with neither it is due now.  Returns the
+-- time.
 --
+-- A priority alone leaves the time as it is; a job that is parked stays so, since only whoever parked it knows until when.
 -- A job that stays in line as it is keeps its place; any other goes to the back of its lane.  Locks as cancel_job
 -- does: the job row first, then the row in line, which decides between this and a claim.
 -- definer: owner
@@ -15,7 +17,9 @@ declare
   v_before text := windlass._enter_tenant(p_tenant);
   v_transaction xid8 := pg_current_xact_id();  -- before the clock: see survey_lanes
   v_now timestamptz := windlass_data.clock();
+  v_keeps boolean := p_run_at is null and p_priority is not null;
   v_run_at timestamptz := greatest(p_run_at, v_now);
+  v_until timestamptz := v_run_at;
   v_due boolean := p_run_at is null or p_run_at <= v_now;
   v_job windlass_data.job;
   v_from windlass_data.lane;
@@ -36,6 +40,11 @@ begin
     raise exception 'there is no job %', p_job using errcode = 'WL001';
   end if;
   select l.* into v_from from windlass_data.lane as l where l.id = v_job.lane_id;
+  if v_keeps then
+    v_run_at := v_job.run_at;
+    select s.run_at into v_until from windlass_data.scheduled as s where s.tenant_id = p_tenant and s.job_id = p_job;
+    v_due := coalesce(v_until <= v_now, true);
+  end if;
   if v_due and coalesce(p_priority, v_from.priority) = v_from.priority then
     -- It keeps its place, and so its row: a place in line that was seen empty stays empty (see survey_lanes).
     select r.version, r.counted into v_version, v_counted from windlass_data.ready as r
@@ -61,10 +70,11 @@ begin
     perform windlass._wake(array[v_from.queue], 1, array[v_from.kind], p_tenant);
   elsif not v_due then
     insert into windlass_data.scheduled (tenant_id, job_id, run_at, lane_id, version, counted)
-    values (p_tenant, p_job, v_run_at, v_lane, v_version, v_counted);
+    values (p_tenant, p_job, v_until, v_lane, v_version, v_counted);
   end if;
   update windlass_data.job as j set lane_id = v_lane, seq = v_job.seq, run_at = v_run_at
   where j.tenant_id = p_tenant and j.id = p_job;
+  v_run_at := coalesce(nullif(case when not v_due then v_until end, 'infinity'), v_run_at, v_job.created_at);
   if v_job.concurrency_key is not null then
     perform windlass._rejoin_key_line(p_tenant, p_job);
   end if;
