@@ -1,7 +1,10 @@
 """Functions under a decorator of an application: what they are refused for, and how they travel."""
 
 import copy
+import inspect
 import pickle
+import pydoc
+import re
 from typing import Any
 from uuid import UUID
 
@@ -80,3 +83,14 @@ def test_a_queue_of_windlass_itself_is_refused_before_anything_is_known() -> Non
         app.job(queue="windlass.system", kind="sneak")(count.definition.handler)
     assert refused.value.sqlstate == "WL007"
     assert "sneak" not in app.registry
+
+
+def test_help_names_every_option_of_a_kind_with_its_default() -> None:
+    told = pydoc.plain(pydoc.render_doc(app.job))
+    signature = inspect.signature(app.job)
+    options = [p for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY]
+    assert [option.name for option in options][:3] == ["kind", "queue", "priority"]
+    assert signature.parameters["queue"].default == "default"
+    for option in options:
+        assert re.search(rf"^ \|  {option.name} {{2,}}\S", told, re.MULTILINE), option.name
+        assert app.job(**{option.name: option.default}) is not None

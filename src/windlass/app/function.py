@@ -33,7 +33,14 @@ P = ParamSpec("P")  # the payload: the same parameters without the context
 R = TypeVar("R")  # the result
 T = TypeVar("T")
 
-_KIND_OPTIONS = tuple(inspect.signature(JobDefinition.from_function).parameters)[1:]
+_KIND_PARAMETERS = tuple(inspect.signature(JobDefinition.from_function).parameters.values())[1:]
+_KIND_OPTIONS = tuple(parameter.name for parameter in _KIND_PARAMETERS)
+
+
+def _shown_signature(call: Callable[..., Any]) -> inspect.Signature:
+    """That of the decorator with its options by name; it takes them as they come, to know which were said."""
+    shown = list(inspect.signature(call).parameters.values())[:-1]
+    return inspect.Signature([*shown, *_KIND_PARAMETERS])
 
 
 class Clients(Protocol):
@@ -207,8 +214,20 @@ class JobFunction(Enqueuer[P, R], Generic[C, V, P, R]):
 class JobDecorator:
     """Makes typed functions kinds of job: `@app.job`, or `@app.job(queue="mail", timeout=30)`.
 
-    The kind is the function's name unless one is given.  A first parameter `ctx: JobContext` gets the
-    job's context; the others, or the one model, are the payload.
+    A first parameter `ctx: JobContext` gets the job's context; the others, or the one model, are the payload.
+
+    kind                its name; the function's own, unless one is given
+    queue               the queue of its jobs (`default`)
+    priority            larger is sooner, -32768 to 32767 (0)
+    max_attempts        how many attempts it has, 1 to 32767 (5, or what the policy says)
+    retry               a RetryPolicy, or the name of a preset: how long to wait after a failure
+    timeout             how many seconds the handler may run, 0.001 to 2000000 (no limit)
+    isolation           where it runs: `loop`, `thread`, `process`; `auto` is the loop for what is async, else
+                        a thread
+    concurrency_key     a field of the payload, or a function of it: jobs with one key take turns
+    concurrency_limit   how many of them run at a time, 1 to 1000 (1)
+
+    All but kind, isolation and where the key comes from can be said otherwise for one job, with `.options`.
     """
 
     def __init__(self, clients: Clients, registry: Registry, **options: Any) -> None:
@@ -259,6 +278,8 @@ class JobDecorator:
         if definition.queue.startswith("windlass."):  # as the database says at the enqueue
             raise InvalidInput("queue must not begin with windlass., which is for Windlass itself")
         return JobFunction(self._clients, self._registry.add(definition))
+
+    vars(__call__)["__signature__"] = _shown_signature(__call__)  # what `help` shows
 
 
 def global_name(function: object) -> str:
