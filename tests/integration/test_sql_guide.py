@@ -13,12 +13,12 @@ ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs" / "sql.md"
 
 
-def run_psql(db: Database, script: str, *, role: str = "app") -> str:
+def run_psql(db: Database, script: str, *, role: str = "app", schema: str = "shop") -> str:
     """What psql says to the whole script, in a schema of the caller's own; it must end well."""
     psql = shutil.which("psql", path=str(db.server.bin_dir))
     if psql is None:
         pytest.skip(f"there is no psql in {db.server.bin_dir}")
-    options = "&options=-csearch_path%3Dshop"
+    options = f"&options=-csearch_path%3D{schema}"
     done = subprocess.run(
         [psql, "-X", "-q", "-v", "ON_ERROR_STOP=1", db.url(role) + options],
         input=script,
@@ -57,6 +57,19 @@ def test_the_guide_from_its_first_statement_to_its_last(shop: Database) -> None:
     assert found == {"send_mail": ["queued"], "send_receipt": ["queued"]}
     assert re.search(r"send_receipt +\| default +\| queued", said)
     assert "lease_lost" not in said
+
+
+@pytest.mark.direct(reason="psql gives options at the start, which the pooler refuses")
+@pytest.mark.new_database
+def test_the_login_of_the_embedded_server_creates_tables_once_the_owner_lets_it(db: Database) -> None:
+    guide = GUIDE.read_text()
+    (trigger,) = re.findall(r"^```sql\n(create table orders.*?)^```$", guide, re.DOTALL | re.MULTILINE)
+    (grant,) = re.findall(r"^windlass=> (.*)$", guide, re.MULTILINE)
+    with pytest.raises(AssertionError, match="permission denied for schema public"):
+        run_psql(db, trigger, schema="public")
+    run_psql(db, grant, role="owner", schema="public")
+    run_psql(db, trigger, schema="public")
+    assert states(db) == {"send_receipt": ["queued"]}
 
 
 def test_every_argument_of_enqueue_job_is_in_the_table(db: Database) -> None:
