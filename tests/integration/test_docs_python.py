@@ -10,7 +10,8 @@ import pytest
 from tests.integration.command import PATIENCE, Command
 from tests.support import Database
 
-GUIDE = (Path(__file__).parents[2] / "docs" / "python.md").read_text()
+ROOT = Path(__file__).parents[2]
+GUIDE = (ROOT / "docs" / "python.md").read_text()
 SHOWN = re.findall(r"^```python\n(.*?)^```$", GUIDE, re.DOTALL | re.MULTILINE)
 FILES = {text.partition("\n")[0].removeprefix("# "): text for text in SHOWN}
 SCRIPTS = [name for name in FILES if not name.startswith("test_")]
@@ -56,3 +57,15 @@ def test_the_example_of_a_test_needs_no_database(directory: Path) -> None:
     words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:asyncio", "test_shop.py"]
     done = run_python(Command(directory), *words)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_example_of_a_cluster_job_prints_what_its_page_says(db: Database, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "cluster-jobs.md").read_text()
+    (text,) = re.findall(r"^```python\n(# catalogue\.py\n.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    (tmp_path / "catalogue.py").write_text(text)
+    command = Command(tmp_path, db.url())
+    with command.running("worker", "catalogue:app", "--name", "mill") as node:
+        assert node.ready["kinds"] == ["compact"]
+        done = run_python(command, "catalogue.py")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"`{done.stdout.strip()}`" in page

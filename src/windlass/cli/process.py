@@ -60,7 +60,7 @@ def load(name: str, database_url: str | None) -> Windlass:
             f"{name} names a database itself, and --database-url another: where would handlers enqueue?",
             hint="Leave one of them out.",
         )
-    if not app.registry.kinds():
+    if not _kinds(app):
         raise InvalidInput(f"{name} has no jobs: put @app.job over the functions that are to run")
     return app
 
@@ -92,6 +92,11 @@ def run(
     )
 
 
+def _kinds(app: Windlass) -> list[str]:
+    """What a node runs of an application; there may be nothing but cluster jobs in it."""
+    return sorted((*app.registry.kinds(), *app.cluster.names()))
+
+
 def _mention_unclaimed(app: Windlass, settings: Settings) -> None:
     """A kind whose own queue is not among those claimed from would wait for ever without a word."""
     for definition in app.registry:
@@ -114,7 +119,7 @@ def _announce(node: Node, app: Windlass, settings: Settings, *, as_json: bool) -
                 "node_id": None if worker is None else worker.node_id,
                 "node_name": settings.node_name,
                 "pid": os.getpid(),
-                "kinds": app.registry.kinds(),
+                "kinds": _kinds(app),
                 "queues": settings.queues,
                 "concurrency": settings.concurrency,
                 "database_url": masked_url(node.url),
@@ -128,7 +133,7 @@ def _announce(node: Node, app: Windlass, settings: Settings, *, as_json: bool) -
 
 
 def _lines(node: Node, app: Windlass, settings: Settings) -> list[tuple[str, object]]:
-    server, kinds = node.server, ", ".join(app.registry.kinds())
+    server, kinds = node.server, ", ".join(_kinds(app))
     lines: list[tuple[str, object]] = []
     if server is not None:
         owner = "started here" if server.owner else "found running"
