@@ -64,14 +64,24 @@ def guide(tmp_path: Path) -> Path:
     shown = re.findall(r"^```python\n# (\w+\.py)\n(.*?)^```$", GUIDE.read_text(), re.DOTALL | re.MULTILINE)
     for name, text in shown:
         (tmp_path / name).write_text(text)
-    assert {name for name, _ in shown} == {"shop.py", "test_shop.py", "plain.py"}
+    assert {name for name, _ in shown} == {"conftest.py", "shop.py", "test_shop.py", "plain.py"}
     return tmp_path
 
 
 def test_the_guides_example_passes_also_in_several_processes(guide: Path) -> None:
+    (guide / "conftest.py").unlink()
     done = run_pytest(guide, "-n", "2", "-q", "test_shop.py")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "3 passed" in done.stdout
+
+
+def test_the_guides_example_on_a_server_of_its_own_choice(guide: Path) -> None:
+    (guide / "test_where.py").write_text(
+        "def test_where(windlass_server, windlass_database):\n"
+        "    assert not str(windlass_server.data_dir).startswith('/dev/shm')\n"
+    )
+    done = run_pytest(guide, "-q", "test_where.py")
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_guides_example_without_pytest(guide: Path) -> None:
