@@ -139,6 +139,8 @@ async def swallow_poison(stage: Stage) -> None:
     tally = await stage.until_ended([poison])
     job = tally.get([poison])[0]
     stage.view.say(f"{job.kind} is {job.state} after {job.counted} attempts: {_why(job)}")
+    if job.attempt > job.counted:
+        stage.view.say("one more worker died before it had confirmed that it began: that does not count")
     await stage.until_ended(bystanders)
     stage.view.say(f"the {len(bystanders)} jobs around it have all ended well")
 
