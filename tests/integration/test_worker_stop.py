@@ -12,6 +12,7 @@ import pytest
 
 from tests.integration.crew import Crew, until
 from tests.support import Database
+from windlass.telemetry import Signal, Telemetry
 from windlass.worker.context import JobContext
 from windlass.worker.worker import Worker
 
@@ -341,3 +342,31 @@ async def test_a_worker_whose_connection_died_while_idle_is_not_listed_once_it_h
         await worker.stop()
     active = "select count(*) from windlass_data.node where id = %s and stopped_at is null"
     assert crew.db.fetch_value(active, worker.node_id, role="superuser") == 0
+
+
+async def test_what_is_given_back_says_how_long_it_ran(
+    crew: Crew, gate: threading.Event, tmp_path: Path
+) -> None:
+    released: dict[str, Any] = {}
+
+    def hear(signal: Signal) -> None:
+        if signal.name == "job.released":
+            released[signal.fields["kind"]] = signal.fields["duration_ms"]
+
+    async def on_loop() -> None:
+        await asyncio.sleep(600)
+
+    def in_thread() -> None:
+        gate.wait()
+
+    crew.knows(on_loop)
+    crew.knows(in_thread)
+    crew.knows(sleep_in_child, isolation="process")
+    for kind in ("on_loop", "in_thread"):
+        crew.enqueue(kind)
+    crew.enqueue("sleep_in_child", payload={"path": str(tmp_path / "pid")})
+    async with crew.worker(grace_seconds=0.0, telemetry=Telemetry([hear])) as worker:
+        await started(tmp_path / "pid")
+        await until(lambda: len(worker.running) == 3, "all run")
+    assert released.keys() == {"on_loop", "in_thread", "sleep_in_child"}
+    assert min(released.values()) > 0

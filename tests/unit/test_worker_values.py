@@ -1,5 +1,6 @@
 """The small parts of a worker: how long it waits, how much it claims ahead, which leases it believes in."""
 
+import asyncio
 import json
 import threading
 from datetime import UTC, datetime, timedelta
@@ -16,11 +17,12 @@ from windlass.model import Cancel, ClaimedJob, RetryAfter, Skip, Snooze
 from windlass.model.redrive import SYSTEM_QUEUE
 from windlass.telemetry import Signal, Telemetry
 from windlass.worker import claims, leases
+from windlass.worker.attempts import Attempts
 from windlass.worker.claims import MAX_AHEAD, Pace
 from windlass.worker.context import JobContext
-from windlass.worker.leases import Leases
+from windlass.worker.leases import Lease, Leases
 from windlass.worker.outage import Outage
-from windlass.worker.registry import Registry
+from windlass.worker.registry import JobDefinition, Registry
 from windlass.worker.signals import Signals
 from windlass.worker.system import SystemWorker
 from windlass.worker.words import Limits, Word, word_for_crash, word_for_error, word_for_stop, word_for_value
@@ -228,3 +230,26 @@ def test_a_finish_on_another_database_is_refused_and_not_noted() -> None:
         context.finish_sync(connection)
     engine.dispose()
     assert not context.finished
+
+
+async def test_only_an_attempt_that_had_begun_is_given_back_with_its_duration() -> None:
+    gate, begun = threading.Event(), threading.Event()
+
+    def kind() -> None:
+        begun.set()
+        gate.wait()
+
+    registry, said = Registry(), []
+    registry.add(JobDefinition.from_function(kind))
+    attempts = Attempts(
+        registry, 1, "w", Limits(), say=lambda _, word: said.append(word), ended=lambda _: None
+    )
+    jobs = [a_job(), a_job()]
+    for job in jobs:
+        attempts.start(job, Lease(job.token_bytes, NOW, 0.0, 1.0))
+    await asyncio.to_thread(begun.wait)
+    attempts.stop_all("shutdown")
+    gate.set()
+    attempts.close()
+    assert all(word.verb == "release" for word in said)
+    assert {word.job.id: word.seconds > 0 for word in said} == {jobs[0].id: True, jobs[1].id: False}

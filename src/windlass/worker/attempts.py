@@ -207,7 +207,7 @@ class Attempts:
         self._unsaid -= 1
         if not self._unsaid:
             self._settled.set()
-        if word is not None:
+        if word is not None and (attempt.begun or word.verb != "release"):
             word.seconds = elapsed_clock() - attempt.started
         self._say(attempt, word)
 

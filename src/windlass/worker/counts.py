@@ -55,7 +55,8 @@ def _note_other(counts: Counts, signals: Signals, word: Word, answer: Answer) ->
         signals.job("job.snoozed", word.job, logging.INFO, seconds=word.seconds, run_at=answer.run_at)
     elif word.verb == "release" and answer.state == "queued":
         counts.released += 1
-        signals.job("job.released", word.job, logging.INFO)
+        # Of what was given back before it began, there is no time to tell.
+        signals.job("job.released", word.job, logging.INFO, seconds=word.seconds or None)
     else:
         _note_failed(counts, signals, word, answer)
 
