@@ -1,6 +1,7 @@
 """`windlass worker` and `windlass up`: started, used and ended as a service manager would."""
 
 import os
+import shlex
 import shutil
 import signal
 import sys
@@ -13,6 +14,7 @@ import pytest
 
 from tests.integration.command import APPLICATION, Command, eventually
 from tests.support import Database
+from windlass.cli.process import psql_line
 
 
 @pytest.fixture
@@ -155,8 +157,17 @@ def test_a_worker_beside_up_says_the_same_way_in(place: Path) -> None:
     windlass = Command(place, WINDLASS_DATA_DIR=str(place / "data"))
     with windlass.running_in_words("up") as up, windlass.running_in_words("worker", "shop:app") as worker:
         (way_in,) = [line for line in up.splitlines() if line.startswith("connect")]
-        assert "/psql '" in way_in, "that of the embedded server"
+        assert "/psql " in way_in, "that of the embedded server"
         assert way_in in worker.splitlines()
+
+
+def test_a_shell_can_read_the_way_in(tmp_path: Path) -> None:
+    bin_dir = tmp_path / "my programs"
+    bin_dir.mkdir()
+    (bin_dir / "psql").touch(mode=0o755)
+    url = "postgresql://windlass_app@/windlass?host=/run/it&port=5432"
+    assert shlex.split(psql_line(bin_dir, url)) == [str(bin_dir / "psql"), url]
+    assert shlex.split(psql_line(None, url)) == ["psql", url]
 
 
 def test_up_says_where_the_database_is_and_how_to_get_in(db: Database, tmp_path: Path) -> None:

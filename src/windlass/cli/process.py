@@ -2,8 +2,10 @@
 
 import logging
 import os
+import shlex
 import shutil
 import sys
+from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import typer
@@ -18,7 +20,7 @@ from windlass.node import Node, run_node
 from windlass.settings import Settings, masked_url
 from windlass.telemetry import configure_logging
 
-__all__ = ["Concurrency", "GraceSeconds", "LeaseSeconds", "Name", "Queues", "load", "run"]
+__all__ = ["Concurrency", "GraceSeconds", "LeaseSeconds", "Name", "Queues", "load", "psql_line", "run"]
 
 _log = logging.getLogger("windlass.cli")
 
@@ -139,7 +141,7 @@ def _lines(node: Node, app: Windlass, settings: Settings) -> list[tuple[str, obj
         owner = "started here" if server.owner else "found running"
         lines.append(("server", f"PostgreSQL {server.major_version} in {server.data_dir}, {owner}"))
         lines.append(("log", server.log_path))
-    lines.append(("connect", f"{_psql(settings)} '{masked_url(node.url)}'"))
+    lines.append(("connect", psql_line(programs_dir(settings), node.url)))
     if kinds:
         where = f"from {', '.join(settings.queues)}, {settings.concurrency} at a time"
         lines.append(("worker", f"{settings.node_name} runs {kinds} {where}"))
@@ -150,7 +152,7 @@ def _lines(node: Node, app: Windlass, settings: Settings) -> list[tuple[str, obj
     return lines
 
 
-def _psql(settings: Settings) -> str:
-    """The one that came with the embedded server, whoever started that; else whichever there is."""
-    programs = programs_dir(settings)
-    return "psql" if programs is None else shutil.which("psql", path=str(programs)) or "psql"
+def psql_line(bin_dir: Path | None, url: str) -> str:
+    """What to type in a shell to get in, with the psql of the embedded server where there is one."""
+    found = None if bin_dir is None else shutil.which("psql", path=str(bin_dir))
+    return shlex.join([found or "psql", masked_url(url)])
