@@ -115,7 +115,7 @@ def test_sentences_have_times_in_utc_whatever_the_session_is_set_to(
 
     def says(job_id: UUID) -> str:
         text = "select string_agg(says, '; ') from windlass.explain_job(%s, %s) where blocks"
-        (said,) = abroad.execute(text, [jobs.tenant, job_id]).fetchone()
+        ((said,),) = abroad.execute(text, [jobs.tenant, job_id]).fetchall()
         return str(said)
 
     clock.freeze(NOON + timedelta(microseconds=7_900))

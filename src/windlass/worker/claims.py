@@ -19,12 +19,9 @@ from windlass.worker.outage import Outage
 from windlass.worker.patience import Bell
 from windlass.worker.turns import Plan, Turns
 
-__all__ = ["Claims", "Pace"]
+__all__ = ["Claims"]
 
 MAX_BATCH = 500
-MAX_AHEAD = 1000
-HORIZON_SECONDS = 0.1
-_MEMORY_SECONDS = 0.25
 _SHED_SECONDS = 1.0
 _FIRST_LULL_SECONDS, _LAST_LULL_SECONDS = 0.03, 0.3
 _SURVEY_SECONDS = 0.05
@@ -37,31 +34,6 @@ _FEW = 10
 _SHORTEST_SECONDS, _SOON_SECONDS = 0.001, 0.1
 _ALL_SECONDS = 30.0
 """After this time everything is looked at again, whatever is known: should a clock have gone backwards."""
-
-
-class Pace:
-    """How many jobs end per second, of late."""
-
-    def __init__(self) -> None:
-        self._count = 0
-        self._rate = 0.0
-        self._mark = elapsed_clock()
-
-    def note(self, count: int = 1) -> None:
-        self._count += count
-
-    def rate(self) -> float:
-        now = elapsed_clock()
-        passed = now - self._mark
-        if passed >= 0.01:
-            weight = 1 - math.exp(-passed / _MEMORY_SECONDS)
-            self._rate += (self._count / passed - self._rate) * weight
-            self._count, self._mark = 0, now
-        return self._rate
-
-    def ahead(self) -> int:
-        """How many jobs are worth having beyond those that run: none where one takes long."""
-        return min(MAX_AHEAD, int(self.rate() * HORIZON_SECONDS))
 
 
 class _Word(NamedTuple):

@@ -12,10 +12,11 @@ from windlass.model import ClaimedJob
 from windlass.worker.attempt import Attempt
 from windlass.worker.attempts import Attempts
 from windlass.worker.begins import Begins
-from windlass.worker.claims import MAX_BATCH, Claims, Pace
+from windlass.worker.claims import MAX_BATCH, Claims
 from windlass.worker.context import StopReason
 from windlass.worker.counts import Counts, note_answers
 from windlass.worker.leases import Leases, elapsed_clock
+from windlass.worker.pace import Pace
 from windlass.worker.reporter import Answer, Reporter
 from windlass.worker.signals import Signals
 from windlass.worker.words import Word
