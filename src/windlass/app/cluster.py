@@ -1,12 +1,12 @@
 """Typed functions as cluster jobs: the local work of every node, and the leader's action behind it."""
 
 import functools
-import inspect
 from collections.abc import Callable, Coroutine
 from typing import Any, Concatenate, Generic, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
 from windlass.app.action import action_definition, summarizing_action
-from windlass.app.function import Clients, global_name, refuse_unknown
+from windlass.app.function import Clients, global_name
+from windlass.app.options import options_of, refuse_unknown
 from windlass.client import JobHandle, SyncJobHandle, TenantName
 from windlass.cluster.context import LeaderContext
 from windlass.cluster.kinds import ClusterKind, ClusterKinds
@@ -22,7 +22,7 @@ V = TypeVar("V")  # what that call gives
 P = ParamSpec("P")  # the payload: the same parameters without the context
 A = TypeVar("A", bound=Callable[..., Any])
 
-_LEADER_OPTIONS = tuple(inspect.signature(action_definition).parameters)[2:]
+_LEADER_OPTIONS = options_of(action_definition)
 
 
 class ClusterOptions(TypedDict, total=False):

@@ -1,14 +1,13 @@
 """A typed function as a kind of job: called, it is the function; enqueued, it is a job."""
 
-import difflib
 import functools
-import inspect
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, overload
 from uuid import UUID
 
+from windlass.app.options import options_of, refuse_unknown, shown_signature
 from windlass.client import AsyncClient, JobHandle, SyncClient, SyncJobHandle, TenantName
 from windlass.errors import InvalidInput
 from windlass.model import NewJob, RetryPolicy, Scope, retry_preset
@@ -24,7 +23,6 @@ __all__ = [
     "JobFunction",
     "JobOptions",
     "global_name",
-    "refuse_unknown",
 ]
 
 C = ParamSpec("C")  # how the plain function is called
@@ -33,14 +31,7 @@ P = ParamSpec("P")  # the payload: the same parameters without the context
 R = TypeVar("R")  # the result
 T = TypeVar("T")
 
-_KIND_PARAMETERS = tuple(inspect.signature(JobDefinition.from_function).parameters.values())[1:]
-_KIND_OPTIONS = tuple(parameter.name for parameter in _KIND_PARAMETERS)
-
-
-def _shown_signature(call: Callable[..., Any]) -> inspect.Signature:
-    """That of the decorator with its options by name; it takes them as they come, to know which were said."""
-    shown = list(inspect.signature(call).parameters.values())[:-1]
-    return inspect.Signature([*shown, *_KIND_PARAMETERS])
+_KIND_OPTIONS = options_of(JobDefinition.from_function)
 
 
 class Clients(Protocol):
@@ -279,21 +270,12 @@ class JobDecorator:
             raise InvalidInput("queue must not begin with windlass., which is for Windlass itself")
         return JobFunction(self._clients, self._registry.add(definition))
 
-    vars(__call__)["__signature__"] = _shown_signature(__call__)  # what `help` shows
+    vars(__call__)["__signature__"] = shown_signature(__call__, JobDefinition.from_function)
 
 
 def global_name(function: object) -> str:
     """What pickle looks for in its module, as for any function: so another process finds its own."""
     return getattr(function, "__qualname__", repr(function))
-
-
-def refuse_unknown(given: Iterable[str], known: Collection[str]) -> None:
-    """InvalidInput for an option that there is not, with the one that may have been meant."""
-    for name in given:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            meant = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
-            raise InvalidInput(f"there is no option {name!r}: {meant}")
 
 
 def _called(encode: Callable[..., T], kind: JobDefinition, payload: Any) -> T:
