@@ -67,11 +67,14 @@ def test_a_role_bound_to_a_tenant_names_no_other(windlass: Command, db: Database
         assert (refused.code, refused.error["code"]) == (5, "forbidden")
     finally:
         freed = windlass.here("tenants", "unbind", "test_producer", "--json").ok().json
-    assert freed["role"] == "test_producer"
+    assert freed == {"role": "test_producer", "tenant_id": acme, "tenant": "acme"}
     assert bound.here("enqueue", "greet").code == 0
     assert windlass.here("tenants", "unbind", "test_producer").code == 3
     assert windlass.here("tenants", "bind", "nobody_here", "acme").code == 3
     assert windlass.here("tenants", "bind", "windlass_superuser", "acme").code == 6
+    assert windlass.here("tenants", "bind", "windlass_app", "acme").code == 6, "it would lock itself in"
+    windlass.here("tenants", "bind", "test_producer", "acme").ok()
+    assert windlass.here("tenants", "unbind", "test_producer").ok().out.endswith("it acted for acme\n")
 
 
 def test_gates(windlass: Command) -> None:

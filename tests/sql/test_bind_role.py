@@ -100,6 +100,16 @@ def test_unknown_roles_and_tenants_are_not_found(db: Database) -> None:
             db.execute("select windlass.bind_role(%s, %s)", role, tenant)
 
 
+def test_nobody_binds_the_role_that_asks(db: Database) -> None:
+    """What it belongs to either: it could not take that back."""
+    db.execute("create role test_group in role windlass_operator", role="superuser")
+    db.execute("grant test_group to test_operator", role="superuser")
+    for role in ("test_operator", "test_group"):
+        with nothing_changed(db), refused("WL007", f"role {role} is, or acts for, whoever asks"):
+            db.execute("select windlass.bind_role(%s, %s)", role, DEFAULT_TENANT, role="operator")
+    db.execute("drop role test_group", role="superuser")
+
+
 def test_a_bound_operator_binds_nobody(db: Database) -> None:
     db.execute("select windlass.bind_role('test_operator', %s)", DEFAULT_TENANT)
     for role in ("test_reader", "test_operator"):

@@ -128,7 +128,8 @@ def unbind_role(
     """
     with open_client(database_url) as client:
         tenant_id = client.unbind_role(role, reason=reason)
+        slugs = [tenant.slug for tenant in _every_tenant(client) if tenant.id == tenant_id]
     if as_json:
-        print_json({"role": role, "tenant_id": tenant_id})
+        print_json({"role": role, "tenant_id": tenant_id, "tenant": next(iter(slugs), None)})
     else:
-        say(f"{role} is bound no longer; it acted for {tenant_id}")
+        say(f"{role} is bound no longer; it acted for {next(iter(slugs), tenant_id)}")

@@ -1,7 +1,7 @@
 -- Bind a database role to a tenant: from then on it cannot name another.  WL004 if it is bound to another already.
 --
 -- A role that row-level security does not hold, or that could become one, would only seem bound, and is refused;
--- so are the roles of Windlass itself, which all its members share.
+-- so are the roles of Windlass itself, which all its members share, and whoever asks, who could not take it back.
 -- definer: engine
 -- grant: operator
 create function windlass.bind_role(
@@ -37,6 +37,10 @@ begin
   values (p_role, p_tenant, (select r.oid from pg_roles as r where r.rolname = p_role))
   on conflict (role_name) do nothing;
   if found then
+    if windlass_data.bound_tenant() is not null then
+      raise exception 'role % is, or acts for, whoever asks: bound, you could name no other tenant, nor unbind it', p_role
+        using errcode = 'WL007', hint = 'Make a login for the tenant and bind that one, or ask as another operator.';
+    end if;
     perform windlass._record(p_tenant, 'role.bind', null, p_reason, p_actor, jsonb_build_object('role', p_role));
     return;
   end if;
