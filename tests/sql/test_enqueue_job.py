@@ -172,7 +172,7 @@ def test_a_job_that_could_never_run_is_refused(
     db: Database, jobs: Session, subtests: pytest.Subtests
 ) -> None:
     for field, wrong in NEVER_RUNNABLE:
-        why = f"job 1 of the batch: {field} "
+        why = f"^{field} "
         with subtests.test(wrong=wrong), nothing_changed(db), refused("WL007", why):
             jobs.enqueue(**wrong)
 
@@ -277,3 +277,9 @@ def test_an_id_of_any_making_lives_its_life(db: Database, jobs: Session, text: s
     assert jobs.complete(held) == []
     assert jobs.state(mine) == "succeeded"
     assert_whole(db)
+
+
+def test_the_latest_time_is_the_one_that_a_refusal_names(jobs: Session) -> None:
+    assert jobs.enqueue(run_at="9999-12-30 00:00:00Z")
+    with refused("WL007", "from 1970-01-01 to 9999-12-30, 0:00 UTC"):
+        jobs.enqueue(run_at="9999-12-30 00:00:01Z")

@@ -99,7 +99,7 @@ REFUSED: list[tuple[str, Any]] = [
     ("job 1 of the batch: unknown field state", [new(state="succeeded")]),
     ("job 2 of the batch: queue must not begin", [new(), new(queue="windlass.cluster")]),
     ("job 2 of the batch: run_at", [new(), new(run_at="20000-01-01Z")]),
-    ("job 1 of the batch: kind", [{"payload": {}}]),
+    ("^kind must", [{"payload": {}}]),
     ("job 3 of the batch: max_attempts", [new(), new(), new(max_attempts=0)]),
     ("job 2 of the batch: queue", [new(), new(queue="no spaces")]),
     ("job 2 of the batch: payload has", [new(), new(payload="x" * 1_100_000)]),

@@ -13,7 +13,7 @@ begin
   elsif length(p_node) not between 1 and 200 then
     raise exception 'the node must be an id or a name of 1 to 200 characters' using errcode = 'WL007';
   elsif not windlass._is_time(p_expires_at) or p_expires_at <= windlass_data.clock() then
-    raise exception 'a gate must expire at a time to come, up to the year 9999, or not at all' using errcode = 'WL007';
+    raise exception 'a gate must expire at a time to come, up to 9999-12-30, or not at all' using errcode = 'WL007';
   elsif p_tenant is not null and not exists (select from windlass_data.tenant as t where t.id = p_tenant) then
     raise exception 'there is no tenant %', p_tenant using errcode = 'WL001';
   end if;

@@ -23,7 +23,7 @@ begin
       ('timeout_ms', case when n.timeout_ms <= 0 then 'must be positive' end),
       ('key', case when length(n.key) not between 1 and 500 then 'must have 1 to 500 characters' end),
       ('scope', case when n.scope not in ('forever', 'active') then 'must be forever or active' end),
-      ('run_at', case when not windlass._is_time(n.run_at) then 'must be a time from 1970 to 9999' end),
+      ('run_at', case when not windlass._is_time(n.run_at) then 'must be a time from 1970-01-01 to 9999-12-30, 0:00 UTC' end),
       ('trace_id', case when length(n.trace_id) > 200 then 'must have at most 200 characters' end),
       ('correlation_id', case when length(n.correlation_id) > 200 then 'must have at most 200 characters' end),
       ('concurrency_key', case when length(n.concurrency_key) not between 1 and 500 then 'must have 1 to 500 characters'
@@ -34,7 +34,7 @@ begin
   ) as f(field, why)
   where f.why is not null
   limit 1;
-  raise exception 'job % of the batch: % %', v_bad.place, v_bad.field, v_bad.why using errcode = 'WL007';
+  raise exception '%', windlass._of_batch(v_bad.place, p_jobs) || v_bad.field || ' ' || v_bad.why using errcode = 'WL007';
 end
 $$;
 comment on function windlass._check_new_jobs(windlass_data.new_job[]) is 'Refuse jobs that could never run.';

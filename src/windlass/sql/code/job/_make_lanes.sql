@@ -25,7 +25,7 @@ begin
   where f.why is not null
   limit 1;
   if found then
-    raise exception 'job % of the batch: % %', v_bad.place, v_bad.field, v_bad.why using errcode = 'WL007';
+    raise exception '%', windlass._of_batch(v_bad.place, p_jobs) || v_bad.field || ' ' || v_bad.why using errcode = 'WL007';
   end if;
 
   insert into windlass_data.lane (tenant_id, queue, kind, priority)

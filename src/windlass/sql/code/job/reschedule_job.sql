@@ -30,7 +30,7 @@ declare
 begin
   perform windlass._check_said(p_reason, p_actor);
   if not windlass._is_time(p_run_at) then
-    raise exception 'run_at must be a time from 1970 to 9999' using errcode = 'WL007';
+    raise exception 'run_at must be a time from 1970-01-01 to 9999-12-30, 0:00 UTC' using errcode = 'WL007';
   elsif p_priority not between -32768 and 32767 then
     raise exception 'the priority must be from -32768 to 32767' using errcode = 'WL007';
   end if;
