@@ -73,6 +73,15 @@ def test_strict_umask_does_not_shut_out_the_server(place: Path) -> None:
         os.umask(before)
 
 
+def test_a_file_where_the_data_should_go(new_data_dir: Callable[[bool], Path]) -> None:
+    file = new_data_dir(False).parent / "notes"
+    file.write_text("mine")
+    for place in (file, file / "data"):
+        with pytest.raises(InvalidInput, match=f"{file} is a file"):
+            EmbeddedServer.start(place)
+    assert file.read_text() == "mine"
+
+
 @by_user
 def test_closed_parent(nobody: bool, new_data_dir: Callable[[bool], Path]) -> None:
     """Root's server is somebody else, who is not let into a 0700 directory; one's own server is."""

@@ -153,6 +153,8 @@ def persistent_home(data_dir: Path, account: Account) -> Home:
             f"{root} is itself a PostgreSQL data directory: name a directory of Windlass's own"
         )
     existing = next(path for path in [root, *root.parents] if path.exists())
+    if not existing.is_dir():
+        raise InvalidInput(f"{existing} is a file: name a directory for the data with WINDLASS_DATA_DIR")
     _check_reachable(existing, account)
     _make_missing(root, account)
     entry = root.stat()
