@@ -14,7 +14,6 @@ __all__ = [
     "Pruned",
     "begin_jobs",
     "heartbeat_node",
-    "lock_timeout",
     "maintain",
     "prune_jobs",
     "stop_node",
@@ -72,12 +71,6 @@ def _pairs(rows: Sequence[Row]) -> set[tuple[bytes, bytes]]:
     return {(token, job_id) for token, job_id in rows if job_id is not None}
 
 
-def lock_timeout(seconds: float) -> Call[None]:
-    """Wait no longer than this for a lock, in the rest of the transaction."""
-    text = "select set_config('lock_timeout', $1::text, true)"
-    return Call(text, (f"{max(1, round(seconds * 1000))}ms",), _nothing)
-
-
 def heartbeat_node(
     node_id: UUID,
     name: str,
@@ -122,7 +115,3 @@ def prune_jobs(keep_days: Mapping[str, float], limit: int = 5000) -> Call[Pruned
 
 def _truth(rows: Sequence[Row]) -> bool:
     return bool(rows[0][0])
-
-
-def _nothing(_rows: Sequence[Row]) -> None:
-    return None

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, TypeVar
 from windlass.db.call import Call
 from windlass.db.link import AsyncLink
 from windlass.db.rpc import complete_jobs, fail_jobs, release_jobs, snooze_jobs
-from windlass.db.rpc_node import lock_timeout
 from windlass.errors import InvalidInput, Unavailable, WindlassError
 from windlass.worker.outage import Outage
 from windlass.worker.words import Limits, Verb, Word, word_for_error
@@ -23,7 +22,6 @@ T = TypeVar("T")
 
 MAX_WORDS = 500
 MAX_BYTES = 8 * 1024 * 1024
-_SETTLE_LOCK_SECONDS = 2.0
 _SETTLE_AGAIN_SECONDS = 1.0
 _CONTESTED_AGAIN_SECONDS = 2.0
 _ORDER: tuple[Verb, ...] = ("complete", "fail", "snooze", "release")
@@ -151,12 +149,11 @@ class Reporter:
         """The handler's own transaction has the first word, and this one counts only if it was rolled back.
 
         Said with success already, the job refuses it as any late word; whether it was this very token that
-        said so is then asked.  While that transaction is open there is no answer, so nobody waits long.
+        said so is then asked.  While that transaction is open there is no answer: the function waits half a
+        second for one, and it is tried again.
         """
         try:
-            answers = await self._link.run(
-                _call(word.verb, [word]), first=[lock_timeout(_SETTLE_LOCK_SECONDS)]
-            )
+            answers = await self._link.run(_call(word.verb, [word]))
             answer = Answer(answers[0].code, answers[0].state, answers[0].run_at)
             if answer.code != "ok":
                 job = word.job
