@@ -8,8 +8,12 @@ from types import SimpleNamespace
 from typing import Any, cast
 from uuid import UUID, uuid4
 
+import pytest
+
+from tests.integration.crew import until
+from windlass.errors import InvalidInput, Unavailable
 from windlass.model import ClaimedJob
-from windlass.worker.outage import Outage
+from windlass.worker import apart
 from windlass.worker.reporter import Answer, Reporter
 from windlass.worker.signals import Signals
 from windlass.worker.words import Word
@@ -28,6 +32,7 @@ class Database:
     def __init__(self) -> None:
         self.told: list[tuple[str, list[bytes]]] = []
         self.hears: Callable[[str, list[bytes]], Any] = lambda verb, jobs: None
+        self.closed = 0
 
     async def run(self, call: Any) -> list[Any]:
         verb = call.text.split("windlass.")[1].split("_jobs")[0]
@@ -41,12 +46,26 @@ class Database:
             return []
         return [SimpleNamespace(job_id=UUID(bytes=j), code="ok", state="queued", run_at=None) for j in jobs]
 
+    async def close(self) -> None:
+        self.closed += 1
+
+    def refuse(self, jobs: set[bytes], error: Exception) -> None:
+        """Answer nothing that speaks of one of these."""
+
+        def hears(_verb: str, told: list[bytes]) -> None:
+            if jobs & set(told):
+                raise error
+
+        self.hears = hears
+
 
 class Desk:
     def __init__(self) -> None:
         self.database = Database()
         self.answers: dict[bytes, list[Answer]] = {}
-        self.reporter = Reporter(cast("Any", self.database), self._answered, Outage("reporting", Signals()))
+        self.apart = Database()
+        links = cast("Any", self.database), cast("Any", self.apart)
+        self.reporter = Reporter(*links, self._answered, Signals())
 
     def _answered(self, words: Sequence[Word], answer: Answer) -> None:
         for word in words:
@@ -64,20 +83,151 @@ class Desk:
 @asynccontextmanager
 async def reporting() -> AsyncIterator[Desk]:
     desk = Desk()
-    task = asyncio.create_task(desk.reporter.run())
+    tasks = [asyncio.create_task(lane.run()) for lane in (desk.reporter, desk.reporter.apart)]
     try:
         yield desk
     finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+HELD = Unavailable("somebody holds the job", sqlstate="55P03")
+
+
+@pytest.fixture
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What somebody holds is tried again at once."""
+    monkeypatch.setattr(apart, "_HELD_AGAIN_SECONDS", 0.001)
+
+
+def failures(count: int) -> list[Word]:
+    """Of two leases, half of them each."""
+    tokens = [uuid4(), uuid4()]
+    return [Word(a_job(tokens[n * 2 // count]), "fail", error="{}") for n in range(count)]
+
+
+def ids(words: Sequence[Word]) -> list[bytes]:
+    return [word.job.id_bytes for word in words]
 
 
 async def test_a_finish_of_the_handlers_own_is_asked_for_with_two_statements_and_no_more() -> None:
     word = Word(a_job(), "fail", error="{}", finished=True)
     async with reporting() as desk:
         refused = [SimpleNamespace(job_id=word.job.id, code="lease_lost", state=None, run_at=None)]
-        desk.database.hears = lambda verb, _: refused if verb == "fail" else None
+        desk.apart.hears = lambda verb, _: refused if verb == "fail" else None
         desk.say(word)
         await desk.silent()
-    assert desk.database.told == [("fail", [word.job.id_bytes]), ("complete", [word.job.id_bytes])]
+    assert desk.apart.told == [("fail", [word.job.id_bytes]), ("complete", [word.job.id_bytes])]
     assert desk.answers == {word.job.id_bytes: [Answer("ok", "succeeded")]}
+
+
+async def test_nobody_waits_for_a_word_that_waits_itself() -> None:
+    held, other = failures(2)
+    lock = asyncio.Event()
+    async with reporting() as desk:
+        desk.database.refuse({held.job.id_bytes}, HELD)
+        real = desk.apart.run
+
+        async def waits(call: Any) -> list[Any]:
+            await lock.wait()
+            return await real(call)
+
+        desk.apart.run = waits  # type: ignore[method-assign]
+        desk.say(held)
+        await until(lambda: desk.database.told, "the word is held")
+        success = Word(a_job(), "complete")
+        desk.say(success)
+        await until(lambda: desk.answers, "the next one has its answer")
+        assert ids([success]) == [*desk.answers]
+        desk.say(other)
+        lock.set()
+        await desk.silent()
+    assert {job: len(answers) for job, answers in desk.answers.items()} == dict.fromkeys(
+        ids([held, other, success]), 1
+    )
+
+
+@pytest.mark.usefixtures("soon")
+async def test_a_held_job_is_met_once_for_the_batch_once_for_its_lease_and_then_alone() -> None:
+    words = failures(100)
+    held = words[7].job.id_bytes
+    async with reporting() as desk:
+        for database in (desk.database, desk.apart):
+            database.refuse({held}, HELD)
+        desk.say(*words)
+        await until(lambda: len(desk.answers) == 99, "all others have their answers")
+        told = [jobs for _, jobs in desk.apart.told]
+        assert [len(jobs) for jobs in told[:3]] == [100, 50, 50], "the batch, and each lease by itself"
+        assert sorted(told[3:53]) == sorted([job] for job in ids(words[:50])), "then one by one"
+        desk.apart.hears = lambda verb, jobs: None
+        await desk.silent()
+    assert all(len(answers) == 1 for answers in desk.answers.values())
+
+
+@pytest.mark.usefixtures("soon")
+async def test_while_jobs_are_held_only_successes_go_with_the_others() -> None:
+    held, other = failures(2)
+    async with reporting() as desk:
+        for database in (desk.database, desk.apart):
+            database.refuse({held.job.id_bytes}, HELD)
+        desk.say(held)
+        await until(lambda: len(desk.apart.told) > 2, "it is tried again and again")
+        before = len(desk.database.told)
+        success = Word(a_job(), "complete")
+        desk.say(other, success)
+        await until(lambda: len(desk.answers) == 2, "both have their answers")
+        assert desk.database.told[before:] == [("complete", ids([success]))]
+
+
+async def test_what_was_held_before_waits_behind_the_others_and_still_has_its_turn() -> None:
+    desk = Desk()
+    held, *others = failures(30)
+    desk.apart.hears = lambda verb, jobs: None
+    desk.reporter.backlog = 30
+    lane = desk.reporter.apart
+    lane._add(lane._held, apart._Group([held]))
+    for word in others:
+        lane.say([word])
+    while len(desk.answers) < 30:
+        await lane._send_next()
+    assert ids([held]) == desk.apart.told[20][1]
+
+
+async def test_a_malformed_word_becomes_a_failure_and_the_others_do_not_suffer() -> None:
+    words = [Word(a_job(), "complete", result=str(n)) for n in range(8)]
+    bad = words[3].job.id_bytes
+    async with reporting() as desk:
+
+        def hears(verb: str, jobs: list[bytes]) -> None:
+            if verb == "complete" and bad in jobs:
+                raise InvalidInput("not JSON")
+
+        desk.database.hears = desk.apart.hears = hears
+        desk.say(*words)
+        await desk.silent()
+    assert [len(jobs) for _, jobs in desk.apart.told] == [8, 4, 4, 2, 2, 1, 1, 1]
+    assert desk.answers.pop(bad) == [Answer("ok", "queued", None)]
+    assert all(answers == [Answer("ok", "succeeded")] for answers in desk.answers.values())
+
+
+async def test_what_the_database_never_takes_is_given_up_with_its_reason() -> None:
+    async with reporting() as desk:
+        (word, *_) = failures(2)
+        desk.database.refuse({word.job.id_bytes}, InvalidInput("no"))
+        desk.apart.hears = desk.database.hears
+        desk.say(word)
+        await desk.silent()
+    assert desk.answers == {word.job.id_bytes: [Answer("invalid_input")]}
+
+
+async def test_the_connection_is_closed_when_it_was_not_needed_for_a_while(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(apart, "_IDLE_SECONDS", 0.001)
+    async with reporting() as desk:
+        await until(lambda: desk.apart.closed, "it is closed")
+        desk.say(Word(a_job(), "fail", error="{}", finished=True))
+        await desk.silent()
+        closed = desk.apart.closed
+        await until(lambda: desk.apart.closed > closed, "and again after it was used")

@@ -69,8 +69,6 @@ class Word:
     """The handler finished the job in its own transaction: this word counts only if that was rolled back."""
     repeated: bool = False
     """Said before without an answer."""
-    contested: bool = False
-    """Somebody's open transaction held the job when this was said before."""
     seconds: float = 0.0
     exception: BaseException | None = field(default=None, repr=False)
 

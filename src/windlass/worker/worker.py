@@ -43,8 +43,9 @@ _FAREWELL_PATIENCE = 2.0
 class Worker:
     """Runs the kinds of a registry; use as `async with`.
 
-    It keeps four connections: one claims, one reports, one (in a thread) renews, one listens.  Whatever
-    becomes of the database, it goes on until it is asked to stop.
+    It keeps four connections: one claims, one reports, one (in a thread) renews, one listens; and a fifth
+    while there are reports that may have to wait for somebody's transaction.  Whatever becomes of the
+    database, it goes on until it is asked to stop.
     """
 
     def __init__(
@@ -72,9 +73,7 @@ class Worker:
         self.queues = check_queues(queues)
         self.concurrency = concurrency
         self.counts = Counts()
-        self._url = database_url
-        self._registry = registry
-        self._lease_seconds = lease_seconds
+        self._url, self._registry, self._lease_seconds = database_url, registry, lease_seconds
         self._poll_seconds, self._grace_seconds = poll_seconds, grace_seconds
         self._pooler: Pooler = pooler
         self._listen_url = listen_url or (database_url if pooler == "none" else None)
@@ -146,6 +145,7 @@ class Worker:
         self._spawn("claiming", self._claim)
         self._spawn("beginning", self._flow.begins.run)
         self._spawn("reporting", self._flow.reporter.run)
+        self._spawn("reporting apart", self._flow.reporter.apart.run)
         self._spawn("recording costs", self._ledger.run)
         if self._listener is not None:
             self._spawn("listening", self._listener.run)
@@ -176,6 +176,7 @@ class Worker:
         leases, signals = Leases(self._lease_seconds), self._signals
         self._claim_link = AsyncLink(self._url, pooler=self._pooler, application_name=self._name("claim"))
         self._report_link = AsyncLink(self._url, pooler=self._pooler, application_name=self._name("report"))
+        self._apart_link = AsyncLink(self._url, pooler=self._pooler, application_name=self._name("apart"))
         self._listener = None
         if self._listen_url is not None:
             self._listener = Listener(self._listen_url, self._notice, application_name=self._name("listen"))
@@ -185,7 +186,7 @@ class Worker:
         flow.attempts = Attempts(
             *room, say=flow.say, ended=flow.ended, record=self._ledger.record, node_id=self.node_id
         )
-        flow.reporter = Reporter(self._report_link, flow.answered, Outage("reporting", signals))
+        flow.reporter = Reporter(self._report_link, self._apart_link, flow.answered, signals)
         flow.begins = Begins(self._claim_link, flow.begin, flow.refuse, Outage("beginning", signals))
         flow.claims = self._make_claims(flow)
         self._upkeep = self._make_upkeep(flow, leases)
@@ -275,9 +276,8 @@ class Worker:
             flow.attempts.stop_all("shutdown")
             await within(_UNWIND_PATIENCE, flow.attempts.settled())
             flow.attempts.give_up_all()
-            await within(
-                _UNWIND_PATIENCE if self._hurry.is_set() else _REPORT_PATIENCE, flow.reporter.silent()
-            )
+            patience = _UNWIND_PATIENCE if self._hurry.is_set() else _REPORT_PATIENCE
+            await within(patience, flow.reporter.silent())
         finally:
             await self._close()
 
@@ -298,8 +298,8 @@ class Worker:
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
-            await self._claim_link.close()
-            await self._report_link.close()
+            for link in (self._claim_link, self._report_link, self._apart_link):
+                await link.close()
         finally:
             self._ledger.close()
             self._flow.attempts.close()
