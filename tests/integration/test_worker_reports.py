@@ -1,12 +1,14 @@
 """What somebody's open transaction holds up, and what it does not."""
 
 import asyncio
+from typing import Any
 from uuid import UUID
 
 import pytest
 
 from tests.integration.crew import PATIENCE, TENANT, Crew, until
 from tests.support import Database
+from windlass.db.link import AsyncLink
 
 
 @pytest.fixture
@@ -88,3 +90,25 @@ def waits(crew: Crew) -> int:
         "and application_name like 'windlass apart%%' and wait_event_type = 'Lock'"
     )
     return int(crew.db.fetch_value(text, role="superuser"))
+
+
+async def test_a_fault_of_the_worker_loses_no_report(crew: Crew, monkeypatch: pytest.MonkeyPatch) -> None:
+    failed: list[str] = []
+    real = AsyncLink.run
+
+    async def run(self: AsyncLink, call: Any, **how: Any) -> Any:
+        if "complete_jobs" in call.text and not failed:
+            failed.append(call.text)
+            raise OSError(24, "Too many open files")
+        return await real(self, call, **how)
+
+    monkeypatch.setattr(AsyncLink, "run", run)
+
+    async def fine() -> None: ...
+
+    crew.knows(fine)
+    job_id = crew.enqueue("fine")
+    async with crew.worker() as worker:
+        await succeeds(crew, job_id)
+        await worker.idle()
+    assert (len(failed), worker.counts.succeeded, worker.counts.lost, crew.leases) == (1, 1, 0, 0)

@@ -1,8 +1,8 @@
 """Words on their way to the database: each has its answer in the end, and none waits for another's."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, cast
@@ -80,10 +80,18 @@ class Desk:
             await self.reporter.silent()
 
 
+async def keep_going(run: Callable[[], Awaitable[None]]) -> None:
+    """As a worker does with its lanes."""
+    while True:
+        with suppress(Exception):
+            await run()
+        await asyncio.sleep(0)
+
+
 @asynccontextmanager
 async def reporting() -> AsyncIterator[Desk]:
     desk = Desk()
-    tasks = [asyncio.create_task(lane.run()) for lane in (desk.reporter, desk.reporter.apart)]
+    tasks = [asyncio.create_task(keep_going(lane.run)) for lane in (desk.reporter, desk.reporter.apart)]
     try:
         yield desk
     finally:
@@ -231,3 +239,53 @@ async def test_the_connection_is_closed_when_it_was_not_needed_for_a_while(
         await desk.silent()
         closed = desk.apart.closed
         await until(lambda: desk.apart.closed > closed, "and again after it was used")
+
+
+@pytest.mark.usefixtures("soon")
+@pytest.mark.parametrize("faults", [1, 3])
+async def test_an_error_that_nobody_foresaw_loses_no_word(faults: int) -> None:
+    words = [*failures(4), *(Word(a_job(), "complete") for _ in range(4)), Word(a_job(), "release")]
+    left = faults
+
+    def hears(_verb: str, _jobs: list[bytes]) -> None:
+        nonlocal left
+        left -= 1
+        if left >= 0:
+            raise OSError(24, "Too many open files")
+
+    async with reporting() as desk:
+        desk.database.hears = desk.apart.hears = hears
+        desk.say(*words)
+        await desk.silent()
+    assert {job: len(answers) for job, answers in desk.answers.items()} == dict.fromkeys(ids(words), 1)
+    assert desk.reporter.backlog == 0
+
+
+@pytest.mark.usefixtures("soon")
+async def test_a_word_that_always_fails_holds_up_no_other() -> None:
+    words = failures(9)
+    bad = {words[4].job.id_bytes}
+    async with reporting() as desk:
+        for database in (desk.database, desk.apart):
+            database.refuse(bad, TypeError("nobody foresaw this"))
+        desk.say(*words)
+        await until(lambda: len(desk.answers) == 8, "all others have their answers")
+        tried = len(desk.apart.told)
+        await until(lambda: len(desk.apart.told) > tried + 2, "it is tried again")
+        assert (desk.reporter.backlog, bad & {*desk.answers}) == (1, set())
+
+
+async def test_an_answer_that_nobody_can_take_keeps_no_other_back() -> None:
+    words = failures(4)
+    async with reporting() as desk:
+        answered = desk.reporter._answered
+
+        def stumble(some: Sequence[Word], answer: Answer) -> None:
+            answered(some, answer)
+            if some[0] is words[1]:
+                raise RuntimeError("cannot start a thread")
+
+        desk.reporter._answered = stumble
+        desk.say(*words)
+        await desk.silent()
+    assert {job: len(answers) for job, answers in desk.answers.items()} == dict.fromkeys(ids(words), 1)

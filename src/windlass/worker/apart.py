@@ -62,6 +62,19 @@ class Apart:
         """Words of one verb; one that its handler finished comes alone."""
         self._add(self._fresh, _Group(words))
 
+    def doubt(self, words: list[Word]) -> None:
+        """Nobody knows whether these were heard, or why not: say them again, and less of them at a time.
+
+        So the one that it is about, if there is one, holds up no other for long.
+        """
+        for word in words:
+            word.repeated = True
+        if len(words) > 1:
+            self._held.extend(_halves(words))
+            self._woken.ring()
+        else:
+            self._add_later(_Group(words))
+
     async def run(self) -> None:
         """Send until canceled."""
         while True:
@@ -90,6 +103,9 @@ class Apart:
                     word.repeated = True
                 self._fresh.appendleft(group)
                 await asyncio.sleep(self._outage.failed(error))
+        except Exception:
+            self.doubt(group.words)
+            raise
         else:
             self._tell(answers)
             self._outage.over()
@@ -148,8 +164,11 @@ class Apart:
         elif len(group.words) > 1:
             self._held.extend(_Group([word]) for word in group.words)
         else:
-            wait = _SETTLE_AGAIN_SECONDS if group.words[0].finished else _HELD_AGAIN_SECONDS
-            asyncio.get_running_loop().call_later(wait, self._add, self._held, group)
+            self._add_later(group)
+
+    def _add_later(self, group: _Group) -> None:
+        wait = _SETTLE_AGAIN_SECONDS if group.words[0].finished else _HELD_AGAIN_SECONDS
+        asyncio.get_running_loop().call_later(wait, self._add, self._held, group)
 
     def _add(self, groups: deque[_Group], group: _Group) -> None:
         groups.append(group)

@@ -67,9 +67,14 @@ class Reporter:
 
     async def _send_batch(self) -> None:
         batch = self._next_batch()
-        for verb in _ORDER:
-            if verb in batch:
-                await self._send(batch.pop(verb))
+        try:
+            for verb in _ORDER:
+                if verb in batch:
+                    await self._send(batch.pop(verb))
+        finally:  # empty by now, unless an error came between that nobody foresaw
+            for words in batch.values():
+                for word in words:
+                    self._say_soon(word)
 
     def _next_batch(self) -> dict[Verb, list[Word]]:
         """What is said next, by verbs."""
@@ -97,6 +102,9 @@ class Reporter:
             rows = await self._ask(words)
         except WindlassError:
             self.apart.say(words)
+        except Exception:  # their leases are renewed until they have an answer: none may be lost here
+            self.apart.doubt(words)
+            raise
         else:
             self._tell(answers_to(words, rows))
             self._outage.over()
@@ -121,12 +129,18 @@ class Reporter:
         self._said.append(word)
 
     def _tell(self, answers: Iterable[Answered]) -> None:
+        fault: Exception | None = None
         for words, answer in answers:
             if answer is AGAIN:
                 for word in words:
                     self._say_soon(word)
             elif words:
-                self._answer(words, answer)
+                try:
+                    self._answer(words, answer)
+                except Exception as error:  # the others have their answers too, and will not get them twice
+                    fault = error
+        if fault is not None:
+            raise fault
 
     def _answer(self, words: list[Word], answer: Answer) -> None:
         self.backlog -= len(words)
