@@ -1,21 +1,24 @@
 """Costs on their way to the ledger: nobody waits for an answer that will not come."""
 
+import asyncio
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 import pytest
 
-from windlass.errors import InvalidInput, LeaseLost
+from windlass.errors import InvalidInput, LeaseLost, Unavailable
 from windlass.model import ClaimedJob
 from windlass.worker.attempt import Attempt
 from windlass.worker.child import Relay
 from windlass.worker.context import JobContext
-from windlass.worker.costs import Entry, refuse_entry
+from windlass.worker.costs import MAX_BATCH, Entry, Ledger, refuse_entry
 from windlass.worker.leases import Lease
+from windlass.worker.outage import Outage
 from windlass.worker.registry import JobDefinition
+from windlass.worker.signals import Signals
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
@@ -90,3 +93,28 @@ def test_a_thread_that_outlived_its_handler_does_not_disturb_the_next_order() ->
 def test_a_part_of_a_cluster_job_has_no_costs() -> None:
     with pytest.raises(InvalidInput, match="in the leader's action"):
         JobContext(a_job(), "w", record=refuse_entry).cost(3, "stamps")
+
+
+async def test_an_error_that_nobody_foresaw_leaves_nobody_waiting() -> None:
+    class Broken:
+        told = 0
+
+        async def run(self, call: Any) -> list[str]:
+            self.told += 1
+            if self.told == 1:
+                raise OSError(24, "Too many open files")
+            return ["ok"] * len(call.values[0].values)
+
+    ledger = Ledger(cast("Any", Broken()), Outage("recording costs", Signals()))
+    entries = [Entry(a_job(), 1, "stamps") for _ in range(MAX_BATCH + 1)]
+    for entry in entries:
+        ledger.record(entry)
+    with pytest.raises(OSError, match="open files"):
+        await ledger.run()
+    again = asyncio.create_task(ledger.run())
+    async with asyncio.timeout(10):
+        await entries[-1]
+        with pytest.raises(Unavailable, match="not known"):
+            await entries[0]
+    again.cancel()
+    await asyncio.gather(again, return_exceptions=True)

@@ -101,14 +101,14 @@ class Ledger:
     async def run(self) -> None:
         """Write until canceled."""
         while True:
-            await self._spoken.wait()
             self._spoken.clear()
-            while self._said:
-                batch = [self._said.popleft() for _ in range(min(MAX_BATCH, len(self._said)))]
-                try:
-                    await self._write(batch)
-                finally:  # nobody may wait for ever, whatever went wrong here
-                    _answer_all(batch, Unavailable("it is not known whether the cost was written"))
+            if not self._said:  # looked at first: after an error some may be left
+                await self._spoken.wait()
+            batch = [self._said.popleft() for _ in range(min(MAX_BATCH, len(self._said)))]
+            try:
+                await self._write(batch)
+            finally:  # nobody may wait for ever, whatever went wrong here
+                _answer_all(batch, Unavailable("it is not known whether the cost was written"))
 
     async def _write(self, entries: Sequence[Entry]) -> None:
         while entries := [entry for entry in entries if not entry.answered]:
