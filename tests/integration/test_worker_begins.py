@@ -1,5 +1,7 @@
 """A worker tells the database of last attempts before their handlers are called, and of no others."""
 
+import asyncio
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -56,6 +58,36 @@ async def test_a_handler_that_runs_on_is_told_of_as_called(crew: Crew) -> None:
     async with crew.worker() as worker:
         await worker.idle()
     assert told == [[job_id]]
+
+
+async def test_a_lease_that_somebody_holds_delays_no_other_last_attempt(crew: Crew) -> None:
+    go = asyncio.Event()
+    locker = crew.db.connect("superuser", autocommit=False)
+
+    async def is_held() -> None:
+        job = current_job()
+        assert job is not None
+        locker.execute("select from windlass_data.lease where id = %s for update", [job.token])
+        await go.wait()
+
+    async def fine() -> None: ...
+
+    crew.knows(is_held)
+    crew.knows(fine)
+    crew.enqueue("is_held", max_attempts=1)
+    async with crew.worker() as worker:
+        await until(lambda: worker.running, "it runs, and its lease is held")
+        for _ in range(3):
+            job_id = crew.enqueue("fine", max_attempts=1)
+            await until(partial(succeeded, crew, job_id), "another last attempt begins")
+        locker.rollback()
+        go.set()
+        await worker.idle()
+    assert (worker.counts.succeeded, worker.counts.lost) == (4, 0)
+
+
+def succeeded(crew: Crew, job_id: UUID) -> bool:
+    return crew.state(job_id) == "succeeded"
 
 
 async def test_a_worker_that_loses_its_connection_begins_all_the_same(crew: Crew) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -11,6 +12,7 @@ import pytest
 from tests.integration.crew import until
 from windlass.errors import Unavailable
 from windlass.model import ClaimedJob
+from windlass.worker import begins
 from windlass.worker.attempt import Attempt
 from windlass.worker.begins import Begins
 from windlass.worker.leases import elapsed_clock
@@ -25,6 +27,7 @@ class Database:
         self.told: list[list[tuple[bytes, bool]]] = []
         self.refuses: set[bytes] = set()
         self.errors: list[Exception] = []
+        self.held: set[bytes] = set()
         self.open = asyncio.Event()
         self.open.set()
 
@@ -34,6 +37,8 @@ class Database:
         await self.open.wait()
         if self.errors:
             raise self.errors.pop()
+        if self.held & {*tokens.values}:
+            raise Unavailable("somebody holds the lease", sqlstate="55P03")
         pairs = zip(tokens.values, jobs.values, strict=True)
         return {(token, job) for token, job in pairs if job in self.refuses}
 
@@ -125,3 +130,62 @@ async def test_a_handler_that_was_called_and_runs_on_is_told_of_once() -> None:
         stage.add(b"next")
         await until(lambda: b"next" in stage.started, "the next one starts")
     assert stage.database.told[1:] == [[(b"runs", True)], [(b"next", False)]]
+
+
+async def test_a_lease_that_somebody_holds_delays_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(begins, "_HELD_AGAIN_SECONDS", 0.02)
+    async with running() as stage:
+        stage.database.held = {b"tb"}
+        stage.add(b"a", b"b", b"c")
+        await until(lambda: len(stage.started) == 2, "the others start")
+        stage.add(b"d")
+        await until(lambda: b"d" in stage.started, "the next one starts")
+        stage.started[b"a"].begun = True
+        await until(lambda: [(b"a", True)] in stage.database.told, "one that runs on is told of")
+        assert b"b" not in stage.started
+        stage.database.held = set()
+        await until(lambda: b"b" in stage.started, "it starts when it is let go")
+        stage.add(b"e", b"f")
+        await until(lambda: b"f" in stage.started, "the next ones start")
+    told = [{name for name, _ in told} for told in stage.database.told]
+    assert told[0] == {b"a", b"b", b"c"}
+    assert [*map(sorted, sorted(told[1:4], key=min))] == [[b"a"], [b"b"], [b"c"]], "then each by itself"
+    assert stage.database.told[-1] == [(b"e", False), (b"f", False)], "and share a call again"
+
+
+async def test_a_held_lease_is_not_tried_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(begins, "_HELD_AGAIN_SECONDS", 60.0)
+    async with running() as stage:
+        stage.database.held = {b"ta"}
+        stage.add(b"a")
+        for name in (b"b", b"c", b"d"):
+            stage.add(name)
+            await until(partial(stage.started.get, name), "it starts")
+    assert sum((b"a", False) in told for told in stage.database.told) <= 2
+
+
+async def test_a_held_lease_has_its_turn_also_while_others_keep_coming(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(begins, "_HELD_AGAIN_SECONDS", 0.0)
+    stage = Stage()
+    stage.database.held = {b"ta"}
+    stage.add(b"a")
+    for n in range(6):
+        stage.add(b"%d" % n)
+        await stage.begins._tell(*stage.begins._next())
+        if n == 2:
+            stage.database.held = set()
+    assert b"a" in stage.started
+
+
+async def test_held_jobs_that_are_taken_back_leave_nothing_behind() -> None:
+    async with running() as stage:
+        stage.database.held = {b"ta"}
+        stage.add(b"a")
+        await until(lambda: stage.database.told, "it is held")
+        assert len(stage.begins.take_back()) == 1
+        stage.begins._held = dict.fromkeys(stage.begins._held, 0.0)
+        stage.add(b"b")
+        await until(lambda: b"b" in stage.started, "the next one starts")
+    assert (stage.begins._held, stage.begins.waiting) == ({}, 0)

@@ -13,6 +13,7 @@ from windlass.db.link import AsyncLink
 from windlass.db.rpc_node import begin_jobs
 from windlass.errors import WindlassError
 from windlass.model import ClaimedJob
+from windlass.worker.answers import lock_not_free
 from windlass.worker.attempt import Attempt
 from windlass.worker.leases import elapsed_clock
 from windlass.worker.outage import Outage
@@ -23,13 +24,16 @@ __all__ = ["Begins"]
 MAX_BATCH = 500
 _SURE_SECONDS = 0.005
 """An attempt that has ended by then is not worth another word."""
+_HELD_AGAIN_SECONDS = 1.0
+"""A vain try takes half a second, on the connection that claims need too."""
 _IDLE_SECONDS = 60.0
 
 
 class Begins:
     """`start` is called with each job once the database knows of it, `lose` with those that it refused.
 
-    What waits while a call is under way goes with the next one.  Without an answer it is said again.
+    What waits while a call is under way goes with the next one.  Without an answer it is said again.  Where
+    somebody holds one of the leases, each of them is then said by itself.
     """
 
     def __init__(
@@ -45,6 +49,8 @@ class Begins:
         self._outage = outage
         self._waiting: dict[tuple[bytes, bytes], ClaimedJob] = {}
         self._started: list[Attempt] = []
+        self._held: dict[bytes, float] = {}
+        """Leases that somebody may hold, and when each is tried by itself."""
         self._woken = Bell()
 
     @property
@@ -68,12 +74,34 @@ class Begins:
         """Speak until canceled."""
         while True:
             self._woken.clear()
-            waiting = list(self._waiting.values())[:MAX_BATCH]
-            called = self._called()
+            waiting, called = self._next()
             if waiting or called:
                 await self._tell(waiting, called)
             else:
-                await self._woken.wait(_SURE_SECONDS if self._started else _IDLE_SECONDS)
+                await self._woken.wait(self._pause())
+
+    def _next(self) -> tuple[list[ClaimedJob], list[Attempt]]:
+        """What is said next: of a lease that somebody may hold, if it is due, or what nobody holds."""
+        waiting, called = list(self._waiting.values()), self._called()
+        if self._held:
+            now = elapsed_clock()
+            for token in [token for token, due in self._held.items() if due <= now]:
+                of_it = [job for job in waiting if job.token_bytes == token]
+                called_of_it = [attempt for attempt in called if attempt.job.token_bytes == token]
+                if of_it or called_of_it:
+                    return of_it[:MAX_BATCH], called_of_it
+                del self._held[token]  # taken back, or ended, meanwhile
+            waiting = [job for job in waiting if job.token_bytes not in self._held]
+            called = [attempt for attempt in called if attempt.job.token_bytes not in self._held]
+        return waiting[:MAX_BATCH], called
+
+    def _pause(self) -> float:
+        pause = _IDLE_SECONDS
+        if self._held:
+            pause = max(0.0, min(self._held.values()) - elapsed_clock())
+        if any(attempt.job.token_bytes not in self._held for attempt in self._started):
+            pause = min(pause, _SURE_SECONDS)
+        return pause
 
     def _called(self) -> list[Attempt]:
         self._started = [attempt for attempt in self._started if not attempt.said]
@@ -90,8 +118,12 @@ class Begins:
         try:
             refused = await self._link.run(call)
         except WindlassError as error:
-            await asyncio.sleep(self._outage.failed(error))
+            if lock_not_free(error):
+                self._put_off({job.token_bytes for job in jobs})
+            else:
+                await asyncio.sleep(self._outage.failed(error))
             return
+        self._held.pop(jobs[0].token_bytes, None)
         self._outage.over()
         self._started = [attempt for attempt in self._started if attempt not in called]
         for job in waiting:
@@ -103,3 +135,14 @@ class Begins:
             elif (attempt := self._start(job)) is not None:
                 self._started.append(attempt)
         await asyncio.sleep(0)  # first the handlers
+
+    def _put_off(self, tokens: set[bytes]) -> None:
+        """Somebody holds one of these leases.  Which one, they are asked one by one.
+
+        The one that is held is not tried again at once, nor soon after another: claims wait meanwhile.
+        """
+        if len(tokens) > 1:
+            self._held.update(dict.fromkeys(tokens, 0.0))
+        else:
+            latest = max(elapsed_clock(), *self._held.values(), 0.0)
+            self._held.update(dict.fromkeys(tokens, latest + _HELD_AGAIN_SECONDS))
