@@ -213,6 +213,7 @@ class Flow:
             self.reporter.say(Word(job, "release"))
         self._buffer.clear()
         self._buffer.extend(kept)
+        self.ended(0)
 
     def _stop_soon(self, attempts: list[Attempt], reason: StopReason) -> None:
         for attempt in attempts:

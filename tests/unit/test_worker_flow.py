@@ -1,0 +1,46 @@
+"""The way of jobs through a worker: whose slot is whose."""
+
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any, cast
+from uuid import uuid4
+
+from windlass.model import ClaimedJob
+from windlass.worker.begins import Begins
+from windlass.worker.counts import Counts
+from windlass.worker.flow import Flow
+from windlass.worker.leases import Leases, elapsed_clock
+from windlass.worker.outage import Outage
+from windlass.worker.signals import Signals
+from windlass.worker.words import Word
+
+NOW = datetime(2030, 1, 1, tzinfo=UTC)
+
+
+def a_job(max_attempts: int) -> ClaimedJob:
+    return ClaimedJob(
+        uuid4(), uuid4(), "default", "pay", 0, {}, uuid4(), 1, 0, max_attempts, NOW, "t", None, NOW, None
+    )
+
+
+class Hall:
+    """A flow whose lanes only note what they were given."""
+
+    def __init__(self, concurrency: int) -> None:
+        self.started: list[ClaimedJob] = []
+        self.said: list[Word] = []
+        self.flow = flow = Flow(concurrency, Leases(30.0), Counts(), Signals())
+        flow.begins = Begins(cast("Any", None), flow.begin, flow.refuse, Outage("beginning", Signals()))
+        flow.attempts = cast("Any", SimpleNamespace(busy=0, start=lambda job, _: self.started.append(job)))
+        flow.reporter = cast("Any", SimpleNamespace(backlog=0, say=self.said.append))
+        flow.claims = cast("Any", SimpleNamespace(make_room=lambda: None))
+
+
+async def test_a_job_that_is_given_back_before_it_began_leaves_its_slot_to_the_next() -> None:
+    hall = Hall(concurrency=1)
+    last, next_one = a_job(max_attempts=1), a_job(max_attempts=5)
+    hall.flow.admit([last, next_one], elapsed_clock())
+    assert (hall.flow.begins.waiting, hall.flow.buffered, hall.started) == (1, 1, [])
+    hall.flow._give_back({last.id_bytes})
+    assert [(word.job, word.verb) for word in hall.said] == [(last, "release")]
+    assert (hall.started, hall.flow.buffered) == ([next_one], 0)
