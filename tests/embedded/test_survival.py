@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,8 @@ import psycopg
 import pytest
 
 from tests.embedded.stage import (
+    PATIENCE,
+    SOURCE,
     Actor,
     all_gone,
     answers,
@@ -242,3 +245,36 @@ def test_forked_child_cannot_stop_its_parents_server(data_dir: Path) -> None:
         actor.order("fork")
         assert actor["postmaster"] == postmaster
         assert answers(actor["url"])
+
+
+SLOW_COMMAND = """#!/bin/sh
+cd "$1"
+trap 'asked=yes' TERM
+touch begun
+while [ -z "$asked" ]; do sleep 0.02; done
+sleep 0.5
+touch ended
+"""
+RUN_IT = """
+import sys
+from windlass.db.embedded.account import server_account
+server_account().run(["/bin/sh", *sys.argv[1:]])
+"""
+
+
+def test_a_command_that_is_interrupted_ends_in_order(place: Path) -> None:
+    """As initdb must: if it were killed, its server's shared memory would stay."""
+    place.chmod(0o777)
+    script = place / "slow"
+    script.write_text(SLOW_COMMAND)
+    script.chmod(0o755)
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(SOURCE), *sys.path])}
+    with subprocess.Popen(
+        [sys.executable, "-c", RUN_IT, script, place], env=environ, stderr=subprocess.PIPE, text=True
+    ) as process:
+        eventually((place / "begun").exists, "the command has begun")
+        for _ in range(2):  # the second comes from an impatient hand
+            process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=PATIENCE)
+    assert "KeyboardInterrupt" in said
+    assert (place / "ended").exists()

@@ -171,6 +171,15 @@ def test_nothing_is_left_when_it_is_ended_early(demo: Demo, number: signal.Signa
     assert "Traceback" not in text
 
 
+@linux_only
+def test_an_interrupt_before_it_has_begun_is_no_error(demo: Demo) -> None:
+    importing = Path(f"/proc/{demo.process.pid}/maps")
+    eventually(lambda: "_ssl" in importing.read_text(), "it imports its modules")
+    demo.process.send_signal(signal.SIGINT)
+    assert "Traceback" not in demo.read_all()
+    assert demo.process.returncode in (-signal.SIGINT, 130)
+
+
 def make_job(state: JobState = JobState.SUCCEEDED, **fields: Any) -> Job:
     given: dict[str, Any] = {
         "id": uuid7(),

@@ -21,6 +21,6 @@ def demo(
     Example:
       windlass demo --plain
     """
-    from windlass.demo.__main__ import main
+    from windlass.demo.main import main
 
     raise typer.Exit(main(["--plain"] if plain else []))

@@ -6,7 +6,9 @@ ever created, and no directory that is not ours is opened up for it.
 
 import os
 import subprocess
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from windlass.db.embedded.locks import FileLock
 from windlass.errors import Unavailable
 
 LENT_ACCOUNTS = ("postgres", "nobody")
+END_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,23 +35,32 @@ class Account:
     ) -> subprocess.CompletedProcess[str]:
         """Run one command to its end as this account, in a bare environment.
 
-        The command shares the lock that it is to `keep_open`, and so holds it even if we are killed.
+        The command shares the lock that it is to `keep_open`, and so holds it even if we are killed.  If we
+        are interrupted it is asked to end, and waited for: a killed initdb would leave its server's memory
+        behind.  So would one whose server a terminal interrupts: therefore the session of its own.
         """
-        return subprocess.run(
+        with subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
             errors="replace",
-            check=False,
             cwd="/",
             env=bare_environment(),
             pass_fds=() if keep_open is None else (keep_open.fileno(),),
             umask=0o077,
+            start_new_session=True,
             user=self.uid if self.is_lent else None,
             group=self.gid if self.is_lent else None,
             extra_groups=[] if self.is_lent else None,
-        )
+        ) as process:
+            try:
+                out, err = process.communicate()
+            except BaseException:
+                _end_in_order(process)
+                raise
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
     def can_enter(self, directory: Path) -> bool:
         """Ask the kernel rather than read mode bits: there may be access lists on the way."""
@@ -103,6 +115,16 @@ def bare_environment() -> dict[str, str]:
         if name in os.environ
     }
     return {"PATH": os.defpath, **kept, "LC_ALL": "C", "TZ": "UTC"}
+
+
+def _end_in_order(process: subprocess.Popen[str]) -> None:
+    """Ask a process to end, and wait for it, however often we are interrupted meanwhile; not for ever."""
+    process.terminate()
+    deadline = time.monotonic() + END_SECONDS
+    while process.poll() is None and time.monotonic() < deadline:
+        with suppress(KeyboardInterrupt):
+            time.sleep(0.01)
+    process.kill()
 
 
 def _name_of(uid: int) -> str:
