@@ -264,6 +264,14 @@ POOLED = (
     "A transaction pooler seems to stand before the server: set WINDLASS_POOLER=transaction, "
     "and WINDLASS_LISTEN_URL to a direct connection."
 )
+READ_ONLY = (
+    "A standby takes no writes, and neither does a session whose transactions are read-only: connect to the "
+    "primary, or, if default_transaction_read_only is on, reset it (alter role … reset "
+    "default_transaction_read_only; or for the database, or the server)."
+)
+UNSECURED = (
+    "the setting row_security is off for this login: with it PostgreSQL refuses every call of Windlass"
+)
 # Every group may use both schemas.
 _WITHOUT_GROUP = re.compile(r"permission denied for schema windlass(_data)?")
 # What is missing of ours, and what that means; the sentence of the server stays in the details.
@@ -271,6 +279,7 @@ _MISSING: tuple[tuple[str, re.Pattern[str], str], ...] = (
     ("3F000", re.compile(r'schema "windlass(_data)?" does not exist'), NOT_INSTALLED),
     ("42883", re.compile(r"function windlass\.\w+\(.*\) does not exist"), OTHER_RELEASE),
 )
+_ROW_SECURITY_OFF = ("query would be affected by row-level security policy", "NO FORCE ROW LEVEL SECURITY")
 
 
 def from_sqlstate(
@@ -291,7 +300,12 @@ def from_sqlstate(
     for state, pattern, meaning in _MISSING:
         if sqlstate == state and pattern.fullmatch(message):
             message, known = meaning, {"detail": message, **known}
+    if sqlstate == "42501" and any(text in f"{message} {known.get('hint')}" for text in _ROW_SECURITY_OFF):
+        # PostgreSQL's own hint is how to take the wall between tenants down, and is never passed on.
+        message, known = UNSECURED, {**known, "hint": "alter role … reset row_security;"}
     if sqlstate in ("26000", "42P05"):
         known = {"hint": POOLED, **known}
+    if sqlstate == "25006":
+        known = {"hint": READ_ONLY, **known}
     found = _POSTGRES_STATES.get(sqlstate) or _POSTGRES_STATES.get(sqlstate[:2], WindlassError)
     return found(message, **{"sqlstate": sqlstate, **known})

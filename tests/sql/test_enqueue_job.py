@@ -280,6 +280,6 @@ def test_an_id_of_any_making_lives_its_life(db: Database, jobs: Session, text: s
 
 
 def test_the_latest_time_is_the_one_that_a_refusal_names(jobs: Session) -> None:
-    assert jobs.enqueue(run_at="9999-12-30 00:00:00Z")
+    jobs.enqueue(run_at="9999-12-30 00:00:00Z")
     with refused("WL007", "from 1970-01-01 to 9999-12-30, 0:00 UTC"):
         jobs.enqueue(run_at="9999-12-30 00:00:01Z")

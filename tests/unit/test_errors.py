@@ -161,3 +161,20 @@ def test_all_are_one_family() -> None:
     for cls in (IdempotencyConflict, LeaseLost, WaitTimeout):
         with pytest.raises(WindlassError):
             raise cls("a sentence")
+
+
+@pytest.mark.parametrize(
+    "message", ['query would be affected by row-level security policy for table "job"', "in another language"]
+)
+def test_nobody_is_told_how_to_take_the_wall_between_tenants_down(message: str) -> None:
+    hint = "To disable the policy for the table's owner, use ALTER TABLE NO FORCE ROW LEVEL SECURITY."
+    error = from_sqlstate("42501", message, {"hint": hint})
+    assert isinstance(error, Forbidden)
+    assert "row_security is off" in error.message
+    assert error.details["hint"] == "alter role … reset row_security;"
+
+
+def test_a_read_only_transaction_may_be_a_standbys_or_the_logins() -> None:
+    hint = from_sqlstate("25006", "cannot execute INSERT in a read-only transaction").details["hint"]
+    assert "standby" in hint
+    assert "default_transaction_read_only" in hint

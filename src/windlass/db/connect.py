@@ -16,7 +16,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from windlass.db.hot import AsyncOurConnection, OurConnection
 from windlass.db.wire import OurTypes
-from windlass.errors import InvalidInput, WindlassError, from_sqlstate
+from windlass.errors import READ_ONLY, InvalidInput, WindlassError, from_sqlstate
 from windlass.model.names import describe_unstorable
 
 __all__ = [
@@ -102,10 +102,16 @@ def translate(error: psycopg.Error) -> WindlassError:
     if error.sqlstate is not None:
         return from_sqlstate(error.sqlstate, message, _details(error))
     if isinstance(error, psycopg.OperationalError):
-        return from_sqlstate(None, message, {"lasting": True} if _REFUSED.search(message) else None)
+        return from_sqlstate(None, message, _known_refusal(message))
     if isinstance(error, psycopg.DataError):
         return InvalidInput(message)
     return WindlassError(message)
+
+
+def _known_refusal(message: str) -> dict[str, Any]:
+    if "session is read-only" in message:  # what target_session_attrs found there
+        return {"hint": READ_ONLY}
+    return {"lasting": True} if _REFUSED.search(message) else {}
 
 
 def _details(error: psycopg.Error) -> dict[str, Any]:

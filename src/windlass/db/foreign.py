@@ -98,15 +98,16 @@ def _name(connection: object) -> str:
 
 
 def _run_psycopg(connection: Any, call: Call[Any]) -> Rows:
-    # The row factory is named, because the connection's own may make something else of a row.
+    # The row factory is named, because the connection's own may make something else of a row; in binary,
+    # because the session's settings say how a time is written in text, and the driver reads one way only.
     with RawCursor(connection, row_factory=tuple_row) as cursor:
-        cursor.execute(call.text.encode(), call.values)
+        cursor.execute(call.text.encode(), call.values, binary=True)
         return cursor.fetchall()
 
 
 async def _run_psycopg_async(connection: Any, call: Call[Any]) -> Rows:
     async with AsyncRawCursor(connection, row_factory=tuple_row) as cursor:
-        await cursor.execute(call.text.encode(), call.values)
+        await cursor.execute(call.text.encode(), call.values, binary=True)
         return await cursor.fetchall()
 
 

@@ -18,6 +18,9 @@ from windlass.settings import Settings, masked_url
 __all__ = ["examine"]
 
 PATIENCE_SECONDS = 5.0
+_HOW_TO_CONNECT = (
+    "Check WINDLASS_DATABASE_URL, and that the server runs; `windlass up` starts an embedded one."
+)
 
 
 def examine(settings: Settings) -> Iterator[Finding]:
@@ -29,8 +32,8 @@ def examine(settings: Settings) -> Iterator[Finding]:
     except WindlassError as error:
         yield fail(
             "connection",
-            f"The database cannot be reached: {in_words(error)}",
-            "Check WINDLASS_DATABASE_URL, and that the server runs; `windlass up` starts an embedded one.",
+            f"There is no connection to the database: {in_words(error)}",
+            error.details.get("hint") or _HOW_TO_CONNECT,
             code=error.code,
         )
         return

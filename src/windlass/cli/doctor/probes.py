@@ -36,11 +36,12 @@ def check_server(connection: Any) -> Finding:
         )
     if encoding != "UTF8":
         return fail("server", f"The database's encoding is {encoding}.", "Windlass needs UTF8.", **details)
-    if _row(connection, "show array_nulls") == ("off",):
+    if (harm := _harmful_setting(connection)) is not None:
+        setting, sentence = harm
         return fail(
             "server",
-            "The setting array_nulls is off for this login: what a worker says about its jobs is refused.",
-            f"alter role {connection.info.user} reset array_nulls; (or the database, or the server).",
+            f"The setting {setting} is {sentence}",
+            f"alter role {connection.info.user} reset {setting}; (or the database, or the server).",
             **details,
         )
     if major > NEWEST:
@@ -51,6 +52,27 @@ def check_server(connection: Any) -> Finding:
             **details,
         )
     return ok("server", f"PostgreSQL {details['version']}, {encoding}.", **details)
+
+
+# The third came with a minor release of each version.
+_SETTINGS = """
+select current_setting('array_nulls'), current_setting('row_security'),
+  current_setting('restrict_nonsystem_relation_kind', true),
+  current_setting('default_transaction_read_only')"""
+
+
+def _harmful_setting(connection: Any) -> tuple[str, str] | None:
+    """One of the few settings of a login that Windlass cannot work with, and what becomes of it."""
+    nulls, security, kinds, read_only = _row(connection, _SETTINGS)
+    if nulls == "off":
+        return "array_nulls", "off for this login: what a worker says about its jobs is refused."
+    if security == "off":
+        return "row_security", "off for this login: with it PostgreSQL refuses every call of Windlass."
+    if "view" in (kinds or ""):
+        return "restrict_nonsystem_relation_kind", f"{kinds} for this login: the views cannot be read."
+    if read_only == "on":
+        return "default_transaction_read_only", "on for this login: nothing can be written."
+    return None
 
 
 # From PostgreSQL 16 on a member may be one that neither has a group's rights nor can take them on.
@@ -124,6 +146,12 @@ def check_isolation(connection: Any) -> Finding:
             tried = _settings_to_try(tenant, bound=bound is not None)
             seen = {place: _count_as(connection, setting, job_id, sources) for place, setting in tried}
     except WindlassError as error:
+        if _may_try(connection):
+            return fail(
+                "isolation",
+                f"Row-level security could not be tried, in spite of the role's groups: {in_words(error)}",
+                "Mend what the other findings name, and run the doctor again.",
+            )
         return warn(
             "isolation",
             f"Row-level security could not be tried: {in_words(error)}",
@@ -146,6 +174,15 @@ def check_isolation(connection: Any) -> Finding:
         )
     without = "with" if "no tenant set" not in seen else "without one or with"
     return ok("isolation", f"Tried: a job is seen by its own tenant, and by nobody {without} another.")
+
+
+def _may_try(connection: Any) -> bool:
+    (groups,) = _row(
+        connection,
+        "select array(select g from unnest(%s::text[]) as g where pg_has_role(g, 'usage'))",
+        [list(GROUPS)],
+    )
+    return "windlass_operator" in groups or {"windlass_producer", "windlass_reader"} <= set(groups)
 
 
 def _settings_to_try(tenant: Any, *, bound: bool) -> Iterator[tuple[str, str]]:
@@ -266,5 +303,6 @@ def check_listener(settings: Settings, url: str) -> Finding:
 
 
 def _row(connection: Any, query: str, parameters: list[Any] | None = None) -> Any:
+    # In binary: the settings of the login say how a time is written in text.
     with translated():
-        return connection.execute(query, parameters, prepare=False).fetchone()
+        return connection.execute(query, parameters, prepare=False, binary=True).fetchone()
