@@ -15,7 +15,8 @@ from tests.sql.steps import Session
 from tests.sql.whole import nothing_changed
 from tests.support import Database
 from windlass.client import SyncClient
-from windlass.errors import InvalidInput, WindlassError, from_sqlstate
+from windlass.db.sqlstates import from_sqlstate
+from windlass.errors import InvalidInput, WindlassError
 
 TEXTS = storable_texts()
 ENQUEUE = "select job_id from windlass.enqueue_job(%s, 'k', %s::text::jsonb)"

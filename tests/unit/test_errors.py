@@ -7,6 +7,7 @@ import re
 import pytest
 
 from windlass import errors
+from windlass.db.sqlstates import from_sqlstate
 from windlass.errors import (
     ERROR_CLASSES,
     Forbidden,
@@ -20,7 +21,6 @@ from windlass.errors import (
     Unavailable,
     WaitTimeout,
     WindlassError,
-    from_sqlstate,
 )
 
 

@@ -15,8 +15,9 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from windlass.db.hot import AsyncOurConnection, OurConnection
+from windlass.db.sqlstates import READ_ONLY, from_sqlstate
 from windlass.db.wire import OurTypes
-from windlass.errors import READ_ONLY, InvalidInput, WindlassError, from_sqlstate
+from windlass.errors import InvalidInput, WindlassError
 from windlass.model.names import describe_unstorable
 
 __all__ = [

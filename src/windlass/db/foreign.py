@@ -21,7 +21,8 @@ from psycopg.rows import tuple_row
 from windlass.db.call import Call, Row
 from windlass.db.connect import translate, unstorable
 from windlass.db.main_program import refuse_while_reading
-from windlass.errors import InvalidInput, WindlassError, from_sqlstate
+from windlass.db.sqlstates import from_sqlstate
+from windlass.errors import InvalidInput, WindlassError
 
 __all__ = ["check_foreign", "is_async_connection", "run_foreign", "run_foreign_async"]
 

@@ -11,7 +11,8 @@ from psycopg.rows import tuple_row
 
 from windlass.db.connect import translated
 from windlass.db.sqlfiles import CODE, Migration, SqlSource, load
-from windlass.errors import NOT_INSTALLED, OTHER_RELEASE, OUTSIDER, Forbidden, SchemaMismatch
+from windlass.db.sqlstates import NOT_INSTALLED, OTHER_RELEASE, OUTSIDER
+from windlass.errors import Forbidden, SchemaMismatch
 
 __all__ = ["RECORDED", "Plan", "check_schema", "check_schema_async", "plan_changes"]
 
