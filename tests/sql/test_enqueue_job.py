@@ -144,6 +144,7 @@ NEVER_RUNNABLE: list[tuple[str, dict[str, Any]]] = [
     ("run_at", {"run_at": "1969-12-31Z"}),
     ("queue", {"queue": "windlass.cluster"}),
     ("queue", {"queue": "windlass.system", "kind": "windlass.redrive"}),
+    ("kind", {"kind": "windlass.redrive"}),
     ("trace_id", {"trace_id": "t" * 201}),
     ("correlation_id", {"correlation_id": "c" * 201}),
     ("retry", {"retry": []}),

@@ -98,6 +98,7 @@ REFUSED: list[tuple[str, Any]] = [
     ("job 2 of the batch: unknown field tenant_id", [new(), new(tenant_id=str(UNKNOWN))]),
     ("job 1 of the batch: unknown field state", [new(state="succeeded")]),
     ("job 2 of the batch: queue must not begin", [new(), new(queue="windlass.cluster")]),
+    ("job 2 of the batch: kind must not begin", [new(), new(kind="windlass.redrive")]),
     ("job 2 of the batch: run_at", [new(), new(run_at="20000-01-01Z")]),
     ("^kind must", [{"payload": {}}]),
     ("job 3 of the batch: max_attempts", [new(), new(), new(max_attempts=0)]),

@@ -141,6 +141,7 @@ REFUSED: list[tuple[str, Any, Any, Any]] = [
     ("^retry", [1], [uuid4()], {"kind": "mail", "retry": {"jitter": "half"}}),
     ("^run_at", [1], [uuid4()], {"kind": "mail", "run_at": "infinity"}),
     ("job 1 of the batch: queue", [1], [uuid4()], {"kind": "mail", "queue": "windlass.cluster"}),
+    ("job 1 of the batch: kind must not", [1], [uuid4()], {"kind": "windlass.redrive"}),
     ("wrong type", [1], [uuid4()], {"kind": "mail", "timeout_ms": "long"}),
     ("job 2 of the batch: payload has", [1, "x" * 1_100_000], [uuid4(), uuid4()], None),
 ]

@@ -78,11 +78,17 @@ def test_a_method_cannot_be_a_job(decorate: Any) -> None:
         decorate(Mill.grind)
 
 
-def test_a_queue_of_windlass_itself_is_refused_before_anything_is_known() -> None:
-    with pytest.raises(InvalidInput, match="queue must not begin with windlass") as refused:
-        app.job(queue="windlass.system", kind="sneak")(count.definition.handler)
+@pytest.mark.parametrize(
+    ("what", "options"),
+    [("queue", {"queue": "windlass.system", "kind": "sneak"}), ("kind", {"kind": "windlass.sneak"})],
+)
+def test_a_name_of_windlass_itself_is_refused_before_anything_is_known(
+    what: str, options: dict[str, Any]
+) -> None:
+    with pytest.raises(InvalidInput, match=f"{what} must not begin with windlass") as refused:
+        app.job(**options)(count.definition.handler)
     assert refused.value.sqlstate == "WL007"
-    assert "sneak" not in app.registry
+    assert options["kind"] not in app.registry
 
 
 def test_help_names_every_option_of_a_kind_with_its_default() -> None:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, overload
 from uuid import UUID
 
-from windlass.app.options import options_of, refuse_unknown, shown_signature
+from windlass.app.options import options_of, refuse_reserved, refuse_unknown, shown_signature
 from windlass.client import AsyncClient, JobHandle, SyncClient, SyncJobHandle, TenantName
 from windlass.errors import InvalidInput
 from windlass.model import NewJob, RetryPolicy, Scope, retry_preset
@@ -266,8 +266,7 @@ class JobDecorator:
         if function is None:
             return JobDecorator(self._clients, self._registry, **said)
         definition = JobDefinition.from_function(function, **said)
-        if definition.queue.startswith("windlass."):  # as the database says at the enqueue
-            raise InvalidInput("queue must not begin with windlass., which is for Windlass itself")
+        refuse_reserved(queue=definition.queue, kind=definition.kind)
         return JobFunction(self._clients, self._registry.add(definition))
 
     vars(__call__)["__signature__"] = shown_signature(__call__, JobDefinition.from_function)

@@ -7,7 +7,7 @@ from typing import Any
 
 from windlass.errors import InvalidInput
 
-__all__ = ["options_of", "refuse_unknown", "shown_signature"]
+__all__ = ["options_of", "refuse_reserved", "refuse_unknown", "shown_signature"]
 
 
 def options_of(maker: Callable[..., Any]) -> dict[str, inspect.Parameter]:
@@ -29,3 +29,10 @@ def refuse_unknown(given: Iterable[str], known: Collection[str]) -> None:
             near = difflib.get_close_matches(name, known, n=1)
             meant = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
             raise InvalidInput(f"there is no option {name!r}: {meant}")
+
+
+def refuse_reserved(**names: str) -> None:
+    """InvalidInput for a name that only Windlass itself may use, as the database says at the enqueue."""
+    for what, name in names.items():
+        if name.startswith("windlass."):
+            raise InvalidInput(f"{what} must not begin with windlass., which is for Windlass itself")

@@ -10,7 +10,7 @@ __all__ = ["KIND", "QUEUE", "TENANT", "make_app", "new_job"]
 
 TENANT = "windlass-bench"
 QUEUE = "windlass-bench"
-KIND = "windlass.bench"
+KIND = "windlass-bench"
 
 _TEXT = "About a hundred bytes of payload, as many jobs have"
 

@@ -139,7 +139,7 @@ def check_isolation(connection: Any) -> Finding:
         with _rolled_back(connection):
             (bound,) = _row(connection, "select windlass_data.bound_tenant()")
             tenant = bound or _row(connection, "select windlass.tenant_id('default')")[0]
-            enqueue = "select job_id from windlass.enqueue_job(%s, 'windlass.doctor')"
+            enqueue = "select job_id from windlass.enqueue_job(%s, 'windlass-doctor')"
             (job_id,) = _row(connection, enqueue, [tenant])
             (reads,) = _row(connection, _READS_TABLES)
             sources = ("windlass.jobs", "windlass_data.job") if reads else ("windlass.jobs",)

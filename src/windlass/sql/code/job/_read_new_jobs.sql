@@ -33,8 +33,9 @@ begin
   for v_place in select s.place from generate_subscripts(v_jobs, 1) as s(place) where v_jobs[s.place].payload is null loop
     v_jobs[v_place].payload := case when p_jobs -> (v_place - 1) ? 'payload' then 'null' else '{}' end;
   end loop;
-  perform windlass._refuse_reserved(n.queue, n.ordinality::integer)
-  from unnest(v_jobs) with ordinality as n where starts_with(n.queue, 'windlass.');
+  perform windlass._refuse_reserved(n.queue, n.kind, n.ordinality::integer)
+  from unnest(v_jobs) with ordinality as n
+  where starts_with(n.queue, 'windlass.') or starts_with(n.kind, 'windlass.');
   return v_jobs;
 exception
   when data_exception then

@@ -32,8 +32,8 @@ declare
     p_timeout_ms, p_key, p_scope, p_trace_id, p_correlation_id, p_concurrency_key, p_concurrency_limit);
   v_actor text;
 begin
-  if starts_with(p_queue, 'windlass.') then
-    perform windlass._refuse_reserved(p_queue);
+  if starts_with(p_queue, 'windlass.') or starts_with(p_kind, 'windlass.') then
+    perform windlass._refuse_reserved(p_queue, p_kind);
   end if;
   if p_actor is not null then
     v_actor := windlass._act_as(p_actor);
