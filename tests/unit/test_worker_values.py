@@ -16,7 +16,7 @@ from windlass.errors import InvalidInput, Unavailable
 from windlass.model import Cancel, ClaimedJob, RetryAfter, Skip, Snooze
 from windlass.model.redrive import SYSTEM_QUEUE
 from windlass.telemetry import Signal, Telemetry
-from windlass.worker import claims, leases
+from windlass.worker import claims, leases, pace
 from windlass.worker.attempts import Attempts
 from windlass.worker.context import JobContext
 from windlass.worker.leases import Lease, Leases
@@ -41,7 +41,7 @@ def a_job(token: bytes | None = None) -> ClaimedJob:
 class Clock:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 1000.0
-        for module in (leases, claims):
+        for module in (leases, claims, pace):
             monkeypatch.setattr(module, "elapsed_clock", lambda: self.now)
 
 
@@ -239,7 +239,8 @@ async def test_only_an_attempt_that_had_begun_is_given_back_with_its_duration() 
         begun.set()
         gate.wait()
 
-    registry, said = Registry(), []
+    registry = Registry()
+    said: list[Any] = []
     registry.add(JobDefinition.from_function(kind))
     attempts = Attempts(
         registry, 1, "w", Limits(), say=lambda _, word: said.append(word), ended=lambda _: None
