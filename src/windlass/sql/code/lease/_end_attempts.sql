@@ -15,9 +15,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_transaction xid8 := pg_current_xact_id();  -- before the clock: see seal_attempts
-  v_now timestamptz;
-  v_free record;
-  v_told record;
+  v_now timestamptz; v_free record; v_told record;
 begin
   select h.* into v_free from windlass._lock_held(p_tokens, p_jobs, p_wait) as h;
   v_now := windlass_data.clock();
@@ -49,9 +47,7 @@ begin
     select g.*, case when g.ends is null and g.wait <= 0 then nextval('windlass_data.ready_seq') end as seq
     from (select g.* from judged as g  -- `is true`: looked up in a hash, and not row by row
           where ((g.tenant_id, g.job_id, g.version) in (select e.* from ended as e)) is true order by g.place) as g
-  ), tally as materialized (
-    select x.token, count(*) as n from accepted as x group by x.token
-  ), done as (
+  ), tally as (select x.token, count(*) as n from accepted as x group by x.token), done as (
     delete from windlass_data.lease as l using tally as t where l.id = t.token and l.open = t.n
   ), fewer as (
     update windlass_data.lease as l set open = l.open - t.n from tally as t where l.id = t.token and l.open > t.n
@@ -68,8 +64,7 @@ begin
     select d.* from accepted as x cross join lateral windlass._note_dead(
       x.tenant_id, x.job_id, x.version, x.node_id, x.outcome, x.error, x.cost, v_now) as d where x.ends = 'dead'
   ), settled as (
-    delete from windlass_data.cancel_request as r
-    using accepted as x
+    delete from windlass_data.cancel_request as r using accepted as x
     where x.ends is not null and r.tenant_id = x.tenant_id and r.job_id = x.job_id
   )
   select array_agg(t.said) as jobs, array_agg(t.tid) as tids, array_agg(t.wait) as waits,

@@ -29,10 +29,8 @@ declare
   -- A lone job waits for each line that is passed here: what is rare is looked at only when it is there.
   v_now timestamptz := windlass_data.clock();
   v_bound boolean := false; v_limited boolean := false; v_said boolean; v_again boolean := false;
-  v_by_lease boolean;
   v_due boolean; v_waits integer; v_busy integer[];
-  v_took record; v_range record;
-  v_count integer;
+  v_took record; v_by_lease boolean; v_count integer; v_range record;
 begin
   if windlass._is_bad_claim(p_node, p_queues, p_limit, p_lease_seconds, p_lanes, p_marks, p_only) then
     raise exception 'a claim needs a node, queues, a limit to 10000, a lease from 0.1 s to a day, and a mark for each lane'
