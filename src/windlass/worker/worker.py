@@ -11,8 +11,7 @@ from uuid import UUID
 from windlass.db.connect import Pooler
 from windlass.db.link import AsyncLink, SyncLink
 from windlass.db.listen import GATE_NOTICE, Listener
-from windlass.db.rpc_node import heartbeat_node, stop_node
-from windlass.errors import Unavailable, WindlassError
+from windlass.db.rpc_node import heartbeat_node
 from windlass.model import MAX_ERROR_BYTES, MAX_RESULT_BYTES, ClaimedJob, uuid7
 from windlass.telemetry import Telemetry
 from windlass.worker.attempts import Attempts
@@ -20,6 +19,7 @@ from windlass.worker.begins import Begins
 from windlass.worker.claims import Claims
 from windlass.worker.costs import Ledger
 from windlass.worker.counts import Counts
+from windlass.worker.farewell import say_farewell
 from windlass.worker.flow import Flow
 from windlass.worker.leases import Leases
 from windlass.worker.options import check_node_name, check_numbers, check_queues
@@ -281,20 +281,11 @@ class Worker:
         finally:
             await self._close()
 
-    async def _say_farewell(self) -> None:
-        """Tell the database that this node is no more; it would be listed as active for a while otherwise."""
-        with suppress(WindlassError):
-            try:
-                await self._report_link.run(stop_node(self.node_id))
-            except Unavailable:
-                # A connection that died while it was idle shows it only now, and the next is a fresh one.
-                await self._report_link.run(stop_node(self.node_id))
-
     async def _close(self) -> None:
         patience = _UNWIND_PATIENCE if self._hurry.is_set() else _FAREWELL_PATIENCE
         try:
             await asyncio.to_thread(self._upkeep.stop, patience)
-            await within(patience, self._say_farewell())
+            await within(patience, say_farewell(self._report_link, self.node_id))
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)

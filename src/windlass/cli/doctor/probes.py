@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from windlass.cli.doctor.finding import Finding, fail, in_words, ok, warn
+from windlass.cli.doctor.login import harmful_setting
 from windlass.cli.text import span
 from windlass.db.connect import connect, translated
 from windlass.errors import WindlassError
@@ -36,7 +37,7 @@ def check_server(connection: Any) -> Finding:
         )
     if encoding != "UTF8":
         return fail("server", f"The database's encoding is {encoding}.", "Windlass needs UTF8.", **details)
-    if (harm := _harmful_setting(connection)) is not None:
+    if (harm := harmful_setting(connection)) is not None:
         setting, sentence = harm
         return fail(
             "server",
@@ -52,27 +53,6 @@ def check_server(connection: Any) -> Finding:
             **details,
         )
     return ok("server", f"PostgreSQL {details['version']}, {encoding}.", **details)
-
-
-# The third came with a minor release of each version.
-_SETTINGS = """
-select current_setting('array_nulls'), current_setting('row_security'),
-  current_setting('restrict_nonsystem_relation_kind', true),
-  current_setting('default_transaction_read_only')"""
-
-
-def _harmful_setting(connection: Any) -> tuple[str, str] | None:
-    """One of the few settings of a login that Windlass cannot work with, and what becomes of it."""
-    nulls, security, kinds, read_only = _row(connection, _SETTINGS)
-    if nulls == "off":
-        return "array_nulls", "off for this login: what a worker says about its jobs is refused."
-    if security == "off":
-        return "row_security", "off for this login: with it PostgreSQL refuses every call of Windlass."
-    if "view" in (kinds or ""):
-        return "restrict_nonsystem_relation_kind", f"{kinds} for this login: the views cannot be read."
-    if read_only == "on":
-        return "default_transaction_read_only", "on for this login: nothing can be written."
-    return None
 
 
 # From PostgreSQL 16 on a member may be one that neither has a group's rights nor can take them on.
