@@ -41,7 +41,7 @@ class HasRegistry(Protocol):
 
 
 class ServerWatch(Service):
-    """Brings the embedded server back if even its guardian was killed."""
+    """Brings the embedded server back if even its guardian was killed, or if it ended with another owner."""
 
     name = "embedded server"
 
@@ -50,7 +50,12 @@ class ServerWatch(Service):
         self._server = server
 
     async def tick(self) -> None:
+        attached = not self._server.owner
         await asyncio.to_thread(self._server.ensure_running)
+        if attached and self._server.owner:
+            self._signals.worker(
+                "server.taken_over", message="the embedded server ended with its owner: started again, here"
+            )
 
 
 class Node:
@@ -163,7 +168,7 @@ class Node:
         )
         self._open.push_async_callback(link.close)
         self.services = make_services(link, worker, settings.retention_days, signals, lambda: member.follows)
-        if self.server is not None and self.server.owner:
+        if self.server is not None:
             self.services += (ServerWatch(self.server, link, signals),)
         for service in self.services:
             await service.start()

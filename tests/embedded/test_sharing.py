@@ -56,6 +56,34 @@ def test_attached_cannot_stop_and_owner_can_twice(data_dir: Path) -> None:
     assert (data_dir / "pgdata" / "PG_VERSION").exists()
 
 
+def test_of_those_attached_one_takes_over_when_the_owner_ends(data_dir: Path) -> None:
+    with Actor(data_dir=data_dir) as owner:
+        write_row(owner["url"], "before")
+        with Actor(data_dir=data_dir) as first, Actor(data_dir=data_dir) as second:
+            assert (first["owner"], second["owner"]) == (False, False)
+            owner.order("stop")
+            first.order("ensure_running")
+            second.order("ensure_running")
+            assert (first["owner"], second["owner"]) == (True, False)
+            assert first["url"] == second["url"] == owner["url"]
+            assert read_rows(second["url"]) == ["before"]
+            owner.order("ensure_running")
+            assert owner["postmaster"] == first["postmaster"]
+            pids = first.server_pids
+            first.order("end")
+            assert first.process.wait() == 0
+            assert all_gone(*pids)()
+
+
+def test_one_that_let_go_takes_nothing_over(data_dir: Path) -> None:
+    server = EmbeddedServer.start(data_dir)
+    attached = EmbeddedServer.start(data_dir)
+    attached.stop()
+    server.stop()
+    attached.ensure_running()
+    assert not answers(server.url())
+
+
 def test_owner_that_ends_normally_stops_its_server(data_dir: Path) -> None:
     with Actor(data_dir=data_dir) as actor:
         pids = actor.server_pids

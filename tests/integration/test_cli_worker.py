@@ -161,6 +161,19 @@ def test_a_worker_beside_up_says_the_same_way_in(place: Path) -> None:
         assert way_in in worker.splitlines()
 
 
+def test_a_second_up_takes_the_server_over_when_the_first_ends(place: Path) -> None:
+    (place / "shop.py").write_text(APPLICATION)
+    windlass = Command(place, WINDLASS_DATA_DIR=str(place / "data"))
+    with windlass.running("up") as first, windlass.running("up", "--app", "shop:app") as second:
+        windlass("enqueue", "add", '{"a": 1}', "--wait", "--wait-timeout", "60").ok()
+        assert first.stop().code == 0
+        eventually(lambda: "started again, here" in second.log, "the second has taken over")
+        again = windlass("enqueue", "add", '{"a": 2}', "--wait", "--wait-timeout", "60")
+        assert again.ok().out == "3\n"
+        assert second.stop().code == 0
+    assert not (place / "data" / "pgdata" / "postmaster.pid").exists()
+
+
 def test_a_shell_can_read_the_way_in(tmp_path: Path) -> None:
     bin_dir = tmp_path / "my programs"
     bin_dir.mkdir()

@@ -138,7 +138,7 @@ def _lines(node: Node, app: Windlass, settings: Settings) -> list[tuple[str, obj
     server, kinds = node.server, ", ".join(_kinds(app))
     lines: list[tuple[str, object]] = []
     if server is not None:
-        owner = "started here" if server.owner else "found running"
+        owner = "started here" if server.owner else "found running; goes on here if its owner ends"
         lines.append(("server", f"PostgreSQL {server.major_version} in {server.data_dir}, {owner}"))
         lines.append(("log", server.log_path))
     lines.append(("connect", psql_line(programs_dir(settings), node.url)))

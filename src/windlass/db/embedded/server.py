@@ -1,8 +1,8 @@
 """One PostgreSQL server of our own: started by one process, shared by any number.
 
-Whoever comes first becomes the owner; the server ends with it, however it ends.  All others attach.  Two
-locks decide: the start lock makes one process at a time look or act, the server lock, held by the guardian,
-says that a server may be running.
+Whoever comes first becomes the owner; the server ends with it, however it ends.  All others attach, and one
+of those that keep it running then becomes the next owner.  Two locks decide: the start lock makes one process
+at a time look or act, the server lock, held by the guardian, says that a server may be running.
 """
 
 import atexit
@@ -10,6 +10,7 @@ import os
 import signal
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -21,7 +22,7 @@ from windlass.db.embedded.cluster import check_settings
 from windlass.db.embedded.ephemeral import discard, make_home, remove, sweep
 from windlass.db.embedded.home import Home, State, default_data_dir, persistent_home
 from windlass.db.embedded.launch import PATIENCE_SECONDS, GuardianProcess, Request, start_or_attach
-from windlass.db.embedded.locks import FileLock, held
+from windlass.db.embedded.locks import FileLock, held, is_held
 from windlass.db.embedded.postmaster import end_postmaster, living_postmaster
 from windlass.errors import InvalidInput, Unavailable
 
@@ -42,9 +43,9 @@ class EmbeddedServer:
         self._guardian = guardian
         self._process = os.getpid()
         self._turn = threading.Lock()
-        self.owner = guardian is not None
-        if self.owner:
-            atexit.register(self.stop)
+        self._let_go = False
+        self.owner = False
+        self._note_owner()
 
     @classmethod
     def start(
@@ -134,24 +135,40 @@ class EmbeddedServer:
         return f"postgresql://{credentials}@127.0.0.1:{self._state.port}/{quote(database, safe='')}"
 
     def ensure_running(self) -> None:
-        """For the owner: start the server again if even its guardian was killed; `url()` stays the same.
+        """Start the server again if even its guardian is gone; `url()` stays the same.
 
-        A crash of the server alone needs nobody's help, the guardian restarts it.
+        For the owner that is so when the guardian was killed.  For one that attached it is also so when the
+        owner ended: whoever comes first then is the next owner, and the others attach to it.  A crash of the
+        server alone needs nobody's help, the guardian restarts it.
         """
         if os.getpid() != self._process:
             return
         with self._turn:
-            if self._guardian is None or self._guardian.poll() is None:
+            if self._let_go or self._is_guarded():
                 return
+            request = replace(self._request, tcp=self._state.tcp)
             with held(self._home.start_lock):
-                self._state, self._guardian = start_or_attach(self._home, self._account, self._request)
-            self.owner = self._guardian is not None
+                self._state, self._guardian = start_or_attach(self._home, self._account, request)
+            self._note_owner()
+
+    def _is_guarded(self) -> bool:
+        if self._guardian is not None:
+            return self._guardian.poll() is None
+        return is_held(self._home.server_lock)
+
+    def _note_owner(self) -> None:
+        if self._guardian is not None and not self.owner:
+            atexit.register(self.stop)
+        elif self._guardian is None and self.owner:
+            atexit.unregister(self.stop)
+        self.owner = self._guardian is not None
 
     def stop(self) -> None:
-        """Fast shutdown, once, by the owner; returns when the server has ended.  Attached: nothing."""
+        """Fast shutdown, once, by the owner; returns when the server has ended.  Attached: only lets go."""
         if os.getpid() != self._process:
             return
         with self._turn:
+            self._let_go = True
             guardian, self._guardian = self._guardian, None
             if guardian is not None:
                 atexit.unregister(self.stop)
