@@ -180,6 +180,15 @@ def test_a_key_names_who_has_the_turn(jobs: Session) -> None:
     assert (row.details["running"], row.details["ahead"]) == ([str(first)], 1)
 
 
+def test_who_has_no_place_in_line_yet_is_behind_all(jobs: Session) -> None:
+    serve(jobs)
+    for _ in range(3):
+        jobs.enqueue()
+    jobs.enqueue(priority=-1)
+    (row,) = explain(jobs, jobs.enqueue(concurrency_key="acme"))
+    assert (row.code, row.details["ahead"]) == ("line", 3)
+
+
 def test_unknown_and_foreign_jobs_get_the_same_answer(db: Database, jobs: Session, other: Session) -> None:
     job_id = other.enqueue()
     for unknown in (job_id, UNKNOWN):

@@ -20,7 +20,8 @@ begin
     cross join lateral (
       select from windlass_data.ready as r
       where r.lane_id = b.lane_id
-        and r.seq < case when b.priority > p_lane.priority then 9223372036854775807 else p_job.seq end
+        -- A job that is parked or was just due has no place yet: it comes behind all of its lane.
+        and r.seq < coalesce(case when b.priority = p_lane.priority then p_job.seq end, 9223372036854775807)
       limit v_most
     ) as r
     limit v_most
