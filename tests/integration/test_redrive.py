@@ -17,8 +17,12 @@ from tests.sql.steps import Session
 from tests.sql.whole import assert_whole
 from tests.support import Database
 from windlass import InvalidInput, NotFound, Windlass
+from windlass.db.rpc_redrive import RedriveTurn
+from windlass.model import ClaimedJob, Snooze
 from windlass.model.redrive import NewRedrive, Redrive
+from windlass.telemetry import running_job
 from windlass.worker import redrive as redrive_module
+from windlass.worker.registry import Registry
 
 
 class Letter(BaseModel):
@@ -123,6 +127,38 @@ async def test_a_worker_that_does_not_know_the_kind_hands_over(db: Database) -> 
         assert redriven(db) == []
         async with app.worker():
             assert (await over(app, redrive_id)).redriven == 2
+
+
+@pytest.mark.parametrize(("attempts", "pause"), [(1, 0.25), (4, 1.0), (500, 5.0)])
+async def test_a_redrive_that_was_handed_over_comes_back_soon(
+    attempts: int, pause: float, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Slices:
+        async def run(self, call: Any) -> Any:
+            nobody = UUID(int=0)
+            return RedriveTurn(None, {}, "mail", 0.0, nobody, nobody, [nobody], ["{}"])
+
+    job = ClaimedJob(
+        UUID(int=1),
+        UUID(int=2),
+        "q",
+        "windlass.redrive",
+        0,
+        {},
+        UUID(int=3),
+        attempts,
+        0,
+        5,
+        0,
+        None,
+        None,
+        0,
+        None,
+    )
+    handler = redrive_module.redrive_definition(Slices(), Registry()).handler
+    with caplog.at_level("INFO"), running_job("mill", job):
+        assert await handler() == Snooze(pause)
+    assert "does not know the kind mail" in caplog.text
 
 
 async def test_a_throttled_redrive_gives_its_slot_back(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,6 +275,18 @@ def test_list_show_stop_and_watch(db: Database, windlass: Command) -> None:
     recorded = "select action from windlass_data.event where job_id = %s and action !~ 'enqueue' order by id"
     actions = [row.action for row in db.fetch(recorded, redrive_id, role="superuser")]
     assert actions == ["redrive.start", "redrive.stop", "job.cancel"]
+
+
+def test_a_patch_that_nobody_can_try_says_so(db: Database, windlass: Command) -> None:
+    kill_many(Session(db.connection()), 1, kind="add", payload={"a": "one"})
+    words = ("--background", "--yes", "--patch", '{"a": 1}')
+    redrive_id = windlass.here("jobs", "redrive", "--kind", "add", *words).ok().out.strip()
+    sentence = "no active node knows the kind 'add'"
+    assert sentence in windlass.here("redrives", "show", redrive_id).ok().out
+    with windlass.running("worker", "shop:app"):
+        assert sentence not in windlass.here("redrives", "show", redrive_id).ok().out
+        watched = windlass.here("jobs", "redrive", "--watch", redrive_id).ok()
+    assert watched.out == "done: 1 of 1 redriven\n"
 
 
 @pytest.mark.parametrize(

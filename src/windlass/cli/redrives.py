@@ -11,7 +11,7 @@ from windlass.cli.output import Column, note, print_fields, print_json, print_ta
 from windlass.cli.session import open_client
 from windlass.cli.text import pretty, stamp
 from windlass.cli.tree import listing_group
-from windlass.cli.watch import how_far
+from windlass.cli.watch import how_far, who_is_missing
 from windlass.model.redrive import Redrive
 
 app = listing_group("See the redrives that run as jobs, and stop one.")
@@ -69,10 +69,11 @@ def show_redrive(
     """
     with open_client(database_url, tenant) as client:
         redrive = client.get_redrive(redrive_id)
+        missing = None if as_json else who_is_missing(client, redrive)
     if as_json:
         print_json(redrive)
     else:
-        print_fields(_fields(redrive))
+        print_fields(_fields(redrive, missing))
 
 
 @app.command("stop")
@@ -116,10 +117,10 @@ def _what(redrive: Redrive) -> str:
     return " ".join(said) or "--all"
 
 
-def _fields(redrive: Redrive) -> Iterator[tuple[str, object]]:
+def _fields(redrive: Redrive, missing: str | None) -> Iterator[tuple[str, object]]:
     yield "redrive", redrive.id
     yield "state", redrive.state
-    yield "why", redrive.stop_reason
+    yield "why", redrive.stop_reason or missing
     yield "of", _what(redrive)
     yield "so far", how_far(redrive)
     yield "patch", None if redrive.patch is None else pretty(redrive.patch)

@@ -9,10 +9,10 @@ from uuid import UUID
 from windlass.cli.output import note, say
 from windlass.cli.text import plain
 from windlass.client import SyncClient
-from windlass.errors import JobFailed
+from windlass.errors import JobFailed, WindlassError
 from windlass.model.redrive import Redrive
 
-__all__ = ["how_far", "watch_redrive"]
+__all__ = ["how_far", "watch_redrive", "who_is_missing"]
 
 LOOK_SECONDS = 0.5
 
@@ -51,36 +51,51 @@ def how_far(redrive: Redrive) -> str:
     return ", ".join(parts)
 
 
-def _changes(client: SyncClient, redrive_id: UUID) -> Iterator[Redrive]:
-    told: tuple[object, ...] = ()
+def who_is_missing(client: SyncClient, redrive: Redrive) -> str | None:
+    """What it waits for, if that is a node: patched payloads are tried by one that knows their kind."""
+    if redrive.over or redrive.patch is None or redrive.kinds is None:
+        return None
+    try:
+        nodes = client.list_nodes()
+    except WindlassError:  # a remark beside the answer, and this login may not ask
+        return None
+    kind = redrive.kinds[0]
+    if any(node.active and kind in node.kinds for node in nodes):
+        return None
+    return f"no active node knows the kind {kind!r}, and only one that does can try its patched payloads"
+
+
+def _changes(client: SyncClient, redrive_id: UUID) -> Iterator[tuple[Redrive, str]]:
+    told = ""
     while True:
         found = client.get_redrive(redrive_id)
-        now = (found.state, how_far(found))
+        missing = who_is_missing(client, found)
+        now = f"{found.state}: {how_far(found)}" + (f"; {missing}" if missing else "")
         if now != told or found.over:
             told = now
-            yield found
+            yield found, now
         if found.over:
             return
         time.sleep(LOOK_SECONDS)
 
 
-def _print_lines(changes: Iterator[Redrive]) -> Redrive:
-    for found in changes:
+def _print_lines(changes: Iterator[tuple[Redrive, str]]) -> Redrive:
+    for found, _ in changes:
         print(json.dumps(plain(found)), flush=True)
     return found
 
 
-def _print_notes(changes: Iterator[Redrive]) -> Redrive:
-    for found in changes:
+def _print_notes(changes: Iterator[tuple[Redrive, str]]) -> Redrive:
+    for found, now in changes:
         if not found.over:
-            note(f"{found.state}: {how_far(found)}")
+            note(now)
     return found
 
 
-def _show_status(changes: Iterator[Redrive]) -> Redrive:
+def _show_status(changes: Iterator[tuple[Redrive, str]]) -> Redrive:
     from rich.console import Console
 
     with Console(stderr=True).status("looking") as line:
-        for found in changes:
-            line.update(f"{found.state}: {how_far(found)}")
-    return found
+        for last in changes:
+            line.update(last[1])
+    return last[0]

@@ -6,6 +6,7 @@ it has then.
 """
 
 import asyncio
+import logging
 from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
@@ -26,7 +27,10 @@ TURN_SECONDS = 30.0
 _LONGEST_PAUSE = 1.0
 _WORTH_A_SNOOZE = 5.0
 _LONGEST_SNOOZE = 30.0
+_HAND_OVER_STEP, _LONGEST_HAND_OVER = 0.25, 5.0
 _OUTAGE_PAUSE = 0.5
+
+_log = logging.getLogger("windlass.job")
 
 
 def redrive_definition(runner: Runner, registry: Registry) -> JobDefinition:
@@ -87,7 +91,7 @@ class _Run:
                 if turn.outcome is not None:
                     return turn.counts
                 if turn.kind is not None and turn.kind not in self._registry:
-                    return self._hand_over()
+                    return self._hand_over(turn.kind)
                 if turn.wait > _WORTH_A_SNOOZE:
                     return Snooze(min(turn.wait, _LONGEST_SNOOZE))
                 pause = min(turn.wait, _LONGEST_PAUSE)
@@ -121,6 +125,10 @@ class _Run:
         }
         return {job: fault for job, fault in faults.items() if fault is not None}
 
-    def _hand_over(self) -> Snooze:
-        """Only a worker that knows the kind can tell what fits: wait for one, ever more patiently."""
-        return Snooze(min(_LONGEST_SNOOZE, 0.25 * 2.0 ** min(self._job.version, 10)))
+    def _hand_over(self, kind: str) -> Snooze:
+        """Only a worker that knows the kind can tell what fits: back into line, for whoever comes first.
+
+        That may be one like this again, many times over; each pause is one for all, so it stays short.
+        """
+        _log.info("its payloads are patched, and this node does not know the kind %s: left to others", kind)
+        return Snooze(min(_LONGEST_HAND_OVER, _HAND_OVER_STEP * self._job.version))
