@@ -29,8 +29,8 @@ def up(
 
     Without a database URL the embedded server is started, or joined if it
     runs and taken over if its owner ends, and its schema brought to this
-    release; the schema of a database that is given is only checked. Without --app no jobs are run, but leases
-    are recovered and old jobs removed.
+    release; the schema of a database that is given is only checked. Without
+    --app no jobs are run, but leases are recovered and old jobs removed.
 
     SIGTERM or Ctrl-C: stop claiming, let attempts finish within the grace
     period, give back the rest, stop the server. Once more: at once.
