@@ -27,7 +27,7 @@ def test_a_weight_that_cannot_be_says_what_can(windlass: Command) -> None:
 
 
 def test_a_queue_takes_a_mode_an_ageing_or_both(windlass: Command) -> None:
-    said = windlass.here("queues", "set", "reports", "--ageing", "600").ok().out
+    said = windlass.here("queues", "set", "reports", "--ageing", "10m").ok().out
     assert said == "reports is fair, and ages by one in 10m\n"
     windlass.here("queues", "set", "reports", "--mode", "strict").ok()
     shown = windlass.here("queues", "set", "reports", "--ageing", "0", "--json").ok().json

@@ -180,6 +180,7 @@ def test_listing_by_pages_and_filters(windlass: Command) -> None:
         (["--cursor", "nonsense"], 6),
         (["--limit", "0"], 2),
         (["--all", "--cursor", "x"], 2),
+        (["--all", "--limit", "2"], 2),
         (["--kind", "a,,b"], 2),
         (["--since", "yesterday"], 2),
         (["--nonsense"], 2),

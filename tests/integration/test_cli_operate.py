@@ -88,6 +88,9 @@ def test_gates(windlass: Command) -> None:
     queues = windlass.here("queues", "--json").ok().json["items"]
     assert [queue["gated"] for queue in queues if queue["name"] == "mail"] == [True]
 
+    assert windlass.here("gates", "set", "--queue", "mail").ok().out == gate
+    (replaced,) = windlass.here("gates", "--json").ok().json["items"]
+    assert (replaced["reason"], replaced["expires_at"]) == ("", None)
     assert windlass.here("gates", "clear", gate.strip()).ok().out == f"cleared {gate}"
     everything = windlass.here("gates", "set", "--everything", "--json").ok().json["id"]
     assert windlass.here("gates", "clear", "--everything", "--json").ok().json == {"id": everything}

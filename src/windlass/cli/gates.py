@@ -70,7 +70,8 @@ def set_gate(
     """Hold every claim that matches all of the options; what runs already, runs on.
 
     With --release handlers that run are canceled and their jobs given back;
-    those in threads are told, and go on unless they heed it.
+    those in threads are told, and go on unless they heed it. Set again, a
+    gate is replaced as a whole: what is not said anew no longer holds.
 
     Examples:
       windlass gates set --queue mail --until 2h --reason "relay is down"

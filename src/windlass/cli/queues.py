@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from windlass.cli.options import AsJson, DatabaseUrl, Reason, TenantName
+from windlass.cli.options import AsJson, DatabaseUrl, Reason, TenantName, to_seconds
 from windlass.cli.output import Column, print_json, print_table, say
 from windlass.cli.session import open_client
 from windlass.cli.text import span
@@ -54,7 +54,11 @@ def set_queue(
     ] = None,
     ageing: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", help="Waiting so long lifts a line's priority by one; 0: never."),
+        typer.Option(
+            parser=to_seconds,
+            metavar="SPAN",
+            help="Waiting so long lifts a line's priority by one; 0: never.",
+        ),
     ] = None,
     reason: Reason = None,
     database_url: DatabaseUrl = None,
@@ -64,7 +68,7 @@ def set_queue(
 
     Examples:
       windlass queues set reports --mode strict
-      windlass queues set reports --ageing 600
+      windlass queues set reports --ageing 10m
     """
     with open_client(database_url) as client:
         client.set_queue(name, mode, ageing_seconds=ageing, reason=reason)

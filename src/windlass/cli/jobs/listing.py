@@ -16,6 +16,7 @@ from windlass.model import Job, Page
 
 __all__ = ["add_to", "job_document", "paint"]
 
+_PAGE = 50
 _COLORS: Mapping[str, str] = {
     "running": "cyan",
     "succeeded": "green",
@@ -48,7 +49,9 @@ def list_jobs(
         datetime | None,
         typer.Option(parser=to_moment_or_span, metavar="TIME", help="Created before then, or so long ago."),
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="At most so many.")] = 50,
+    limit: Annotated[
+        int | None, typer.Option(min=1, max=1000, metavar="N", help="At most so many: 50, unless told.")
+    ] = None,
     cursor: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Go on where a page ended: its next_cursor.")
     ] = None,
@@ -69,8 +72,8 @@ def list_jobs(
       windlass jobs list --kind send_mail --since 2h
       windlass jobs list --state dead --all --json | jq -r .id
     """
-    if everything and cursor is not None:
-        raise WrongUsage("--all and --cursor exclude each other")
+    if everything and (cursor is not None or limit is not None):
+        raise WrongUsage("--all is every page: it excludes --cursor and --limit")
     filters: dict[str, Any] = {
         "states": split_names(state),
         "queues": split_names(queue),
@@ -83,7 +86,7 @@ def list_jobs(
         if everything:
             _print_all(client.iterate_jobs(**filters), as_json=as_json)
             return
-        page = _fill_page(client, filters, limit, cursor)
+        page = _fill_page(client, filters, _PAGE if limit is None else limit, cursor)
     if as_json:
         print_json({"items": [job_document(job) for job in page], "next_cursor": page.next_cursor})
         return
