@@ -91,7 +91,7 @@ def test_the_first_signal_waits_and_the_second_does_not(windlass: Command, numbe
         ("shop", "write module:app"),
         ("absent:app", "there is no module absent"),
         ("shop:missing", "the module shop has no 'missing'; there is shop:app, shop:empty"),
-        ("shop:number", "shop:number is a int, not a Windlass object"),
+        ("shop:number", "shop:number is an int, not a Windlass object"),
         ("shop:empty", "shop:empty has no jobs"),
         ("broken:app", "the module broken cannot be imported: ZeroDivisionError"),
         ("needy:app", "the module needy needs not_installed_here, which is not installed"),

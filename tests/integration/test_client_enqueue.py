@@ -97,7 +97,7 @@ def test_options_are_checked_before_they_travel(shop: Shop, options: dict[str, A
         ("\ud800", "lone surrogate U\\+D800"),
         ({"a": float("inf")}, "payload.a is inf"),
         ({"a": {1: 2}}, "has the key 1, which is not text"),
-        ({"a": object()}, "is a object, which JSON cannot hold"),
+        ({"a": object()}, "is an object, which JSON cannot hold"),
     ],
 )
 def test_a_payload_that_cannot_be_kept_is_refused_with_the_place(shop: Shop, payload: Any, why: str) -> None:

@@ -79,6 +79,7 @@ def test_a_job_is_created_in_the_leaders_name(windlass: Command, db: Database) -
     assert (again.out.strip(), "the key 'k' is taken" in again.err) == (made["id"], True)
     assert windlass.here("cluster", "create", "compact", "--wait", "--wait-timeout", "0.1").code == 10
     assert windlass.here("cluster", "create", "unknown").code == 6
+    assert "3 parts, 2 needed" in windlass.here("cluster", "create", "compact").ok().err
     assert windlass.here("cluster", "create", "compact", "--wait-timeout", 1).code == 2
     cluster.tend("a", local=())
     assert "the leader alone acts" in windlass.here("cluster", "create", "compact").ok().err
@@ -91,6 +92,13 @@ async def test_a_created_job_is_waited_for(windlass: Command, db: Database) -> N
             said = ("cluster", "create", "compact", '{"table": "t"}', "--quorum", "all", "--wait", "--json")
             answer = await asyncio.to_thread(windlass, *said)
             assert answer.ok().json["result"]["results"] == {"a": "a:t", "b": "b:t"}
+
+
+def test_one_part_is_a_part(windlass: Command, db: Database) -> None:
+    Cluster(db, "a")
+    made = windlass.here("cluster", "create", "compact").ok()
+    assert "1 part, 1 needed" in made.err
+    assert "0 of 1 part done" in windlass.here("jobs", "show", made.out.strip()).ok().out
 
 
 def test_any_other_job_has_no_parts(windlass: Command, db: Database) -> None:

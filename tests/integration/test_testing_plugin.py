@@ -293,7 +293,7 @@ def test_assertions_say_what_is_there_instead(mill: Mill) -> None:
     assert assert_enqueued(mill.app, mill.grind).payload == {"name": "rye"}
     assert assert_enqueued(mill.app, mill.grind, {"name": "oat"}, count=1).payload == {"name": "oat"}
     with pytest.raises(
-        AssertionError, match=r"expected 1 jobs of kind 'grind', found 2;(.|\n)*'oat'(.|\n)*'rye'"
+        AssertionError, match=r"expected 1 job of kind 'grind', found 2;(.|\n)*'oat'(.|\n)*'rye'"
     ):
         assert_enqueued(mill.app, mill.grind, count=1)
     with pytest.raises(AssertionError, match="expected no job of kind 'grind' with"):

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from windlass.cli.main import run
 from windlass.cli.tree import COMMANDS, Entry, load_command
 
 DOCUMENTED = (Path(__file__).parents[2] / "docs" / "commands.md").read_text()
@@ -49,6 +50,14 @@ def test_every_command_explains_itself(name: str, command: Any) -> None:
 @pytest.mark.parametrize(("name", "command"), LEAVES, ids=[name for name, _ in LEAVES])
 def test_no_square_brackets_are_taken_for_markup(name: str, command: Any) -> None:
     assert "[" not in command.help.replace(".findings[]", ""), name
+
+
+@pytest.mark.parametrize("words", [[], ["jobs"], ["jobs", "list"], ["up"]])
+def test_help_shows_no_type_of_flags(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*words, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert "--help" in shown
+    assert "bool" not in shown
 
 
 def test_help_imports_no_command() -> None:

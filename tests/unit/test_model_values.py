@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from windlass.errors import InvalidInput
 from windlass.model import (
     Cancel,
+    NewJob,
     RetryAfter,
     Skip,
     Snooze,
@@ -28,6 +29,7 @@ from windlass.model import (
     uuid7_many,
 )
 from windlass.model.failure import MIN_ERROR_BYTES
+from windlass.model.names import plural, with_article
 from windlass.model.retry import MAX_DELAY_SECONDS
 
 any_text = st.text(st.characters(codec=None) | st.sampled_from('\x00\ud800\udfff"\\\x1b\n'))
@@ -215,6 +217,28 @@ def test_an_exception_without_text_is_still_told() -> None:
     Weird.__qualname__ = "W\x00" * 1000
     assert "KeyError" in describe_exception(raised(Mute()))["message"]
     check_json(describe_exception(Weird("x"), 256), 256, "error")
+
+
+@pytest.mark.parametrize(
+    ("delay", "bounds"), [(-1.0, "from 0 to 315360000 seconds"), (1e12, "from 0 to 315360000 seconds")]
+)
+def test_bounds_are_written_as_people_write_numbers(delay: float, bounds: str) -> None:
+    with pytest.raises(InvalidInput, match=bounds):
+        NewJob(kind="mail", payload={}, delay=delay)
+
+
+def test_counts_and_words_agree() -> None:
+    assert [plural(count, "part") for count in (0, 1, 2, 2000)] == [
+        "0 parts",
+        "1 part",
+        "2 parts",
+        "2,000 parts",
+    ]
+    assert (with_article("object"), with_article("Int"), with_article("set")) == (
+        "an object",
+        "an Int",
+        "a set",
+    )
 
 
 def test_many_ids_of_one_moment_are_distinct_and_in_order() -> None:

@@ -22,6 +22,7 @@ from windlass.cli.output import note
 from windlass.cli.session import open_client
 from windlass.model import NewJob, RetryPolicy, retry_preset
 from windlass.model.cluster import CLUSTER_QUEUE, ClusterJob, NewClusterJob
+from windlass.model.names import plural
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 
@@ -119,6 +120,6 @@ def _part_policy(preset: str | None, max_attempts: int | None) -> RetryPolicy | 
 
 def _note_parts(found: ClusterJob) -> None:
     if found.parts:
-        note(f"{len(found.parts)} parts, {found.needed} needed")
+        note(f"{plural(len(found.parts), 'part')}, {found.needed} needed")
     else:
         note("no parts: the leader alone acts")

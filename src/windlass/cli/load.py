@@ -6,6 +6,7 @@ from pathlib import Path
 
 from windlass.app import Windlass
 from windlass.errors import InvalidInput
+from windlass.model.names import with_article
 
 __all__ = ["load_app"]
 
@@ -29,7 +30,7 @@ def load_app(name: str) -> Windlass:
         found = getattr(found, part)
     if not isinstance(found, Windlass):
         raise InvalidInput(
-            f"{name} is a {type(found).__name__}, not a Windlass object{_instead(module_name)}"
+            f"{name} is {with_article(type(found).__name__)}, not a Windlass object{_instead(module_name)}"
         )
     return found
 

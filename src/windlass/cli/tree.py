@@ -91,7 +91,25 @@ class CommandTree(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         name, shown, rest = super().resolve_command(ctx, args)
         entry = next((entry for entry in COMMANDS if entry.name == name), None)
-        return name, shown if entry is None else load_command(entry), rest
+        return name, shown if entry is None else _without_flag_types(load_command(entry), ctx), rest
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return [_without_type(parameter) for parameter in super().get_params(ctx)]
+
+
+def _without_flag_types(command: Any, ctx: Any) -> Any:
+    """The command, and those below it, with help that shows no type where there is no value to write."""
+    command.params = [_without_type(parameter) for parameter in command.params]
+    _without_type(command.get_help_option(ctx))
+    for inner in getattr(command, "commands", {}).values():
+        _without_flag_types(inner, ctx)
+    return command
+
+
+def _without_type(parameter: Any) -> Any:
+    if getattr(parameter, "is_flag", False):
+        parameter.metavar = ""
+    return parameter
 
 
 class ListingGroup(TyperGroup):

@@ -37,9 +37,8 @@ class JobOperations(Core):
                 return self._result(job, end)
             left = pause if deadline is None else deadline - time.monotonic()
             if left <= 0:
-                raise WaitTimeout(
-                    f"job {job} is still {end.state} after {timeout:g} seconds", job_id=job, state=end.state
-                )
+                late = f"job {job} is still {end.state} after {timeout:.15g} seconds"
+                raise WaitTimeout(late, job_id=job, state=end.state)
             yield Pause(min(pause, left))
             pause = min(_LONGEST_LOOK, pause * 1.5)
 

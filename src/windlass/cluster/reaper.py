@@ -5,6 +5,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from windlass.db.rpc import expire_leases
+from windlass.model.names import plural
 from windlass.worker.service import Runner, Service
 from windlass.worker.signals import Signals
 
@@ -50,6 +51,6 @@ class Reaper(Service):
                 self._signals.worker(
                     "lease.expired",
                     logging.WARNING,
-                    message=f"recovered {expired} jobs from expired leases",
+                    message=f"recovered {plural(expired, 'job')} from expired leases",
                     jobs=expired,
                 )

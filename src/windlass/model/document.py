@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from windlass.errors import InvalidInput
-from windlass.model.names import describe_unstorable, find_unstorable
+from windlass.model.names import describe_unstorable, find_unstorable, with_article
 
 MAX_PAYLOAD_BYTES = 1024 * 1024
 MAX_RESULT_BYTES = 1024 * 1024
@@ -113,7 +113,7 @@ def _fault(part: Any, depth: int) -> str | None:
         return f"is nested deeper than {MAX_DEPTH} levels" if depth >= MAX_DEPTH else None
     if part is None or isinstance(part, int):
         return None
-    return f"is a {type(part).__name__}, which JSON cannot hold"
+    return f"is {with_article(type(part).__name__)}, which JSON cannot hold"
 
 
 def _spell(what: str, path: tuple[str | int, ...]) -> str:

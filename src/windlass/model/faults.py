@@ -68,4 +68,4 @@ def fault_in_words(fault: Mapping[str, Any]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    return f"{value:g}" if isinstance(value, float) else value
+    return f"{value:.15g}" if isinstance(value, float) else value

@@ -25,6 +25,16 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/-]*")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
+def with_article(word: str) -> str:
+    """`an object`, `a set`."""
+    return f"{'an' if word[:1].lower() in 'aeiou' else 'a'} {word}"
+
+
+def plural(count: int, word: str) -> str:
+    """`1 job`, `2 jobs`."""
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
 def check_slug(value: str) -> str:
     """`value` itself, if it can be a tenant's slug."""
     return _check(value, "tenant slug", MAX_SLUG_LENGTH, _SLUG, "lower-case letters, digits, '_' and '-'")

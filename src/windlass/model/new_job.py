@@ -192,5 +192,5 @@ def _seconds(what: str, value: float | timedelta, least: float, most: float) -> 
     if isinstance(number, bool) or not isinstance(number, int | float) or math.isnan(number):
         raise InvalidInput(f"the {what} must be a number of seconds or a timedelta, not {value!r}")
     if not least <= number <= most:
-        raise InvalidInput(f"the {what} must be from {least:g} to {most:g} seconds, not {value!r}")
+        raise InvalidInput(f"the {what} must be from {least:.15g} to {most:.15g} seconds, not {value!r}")
     return float(number)

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 from windlass.app import Enqueuer, Windlass
 from windlass.client import TenantName
 from windlass.model import Job
+from windlass.model.names import plural
 
 __all__ = ["assert_enqueued", "assert_not_enqueued", "jobs"]
 
@@ -56,7 +57,7 @@ def assert_enqueued(
     where: dict[str, Any] = {"tenant": tenant, "connection": connection}
     found = jobs(app, kind, payload, states=states, queue=queue, key=key, **where)
     if not found or (count is not None and len(found) != count):
-        wanted = "a job" if count is None else f"{count} jobs"
+        wanted = "a job" if count is None else plural(count, "job")
         raise AssertionError(_complaint(app, wanted, kind, payload, len(found), where))
     return found[-1]
 

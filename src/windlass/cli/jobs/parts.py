@@ -8,6 +8,7 @@ from windlass.client import SyncClient
 from windlass.errors import NotFound
 from windlass.model import Job
 from windlass.model.cluster import CLUSTER_QUEUE, ClusterJob, Part
+from windlass.model.names import plural
 
 __all__ = ["find_cluster_job", "print_cluster_job", "without_false_time"]
 
@@ -41,7 +42,7 @@ def print_cluster_job(found: ClusterJob) -> None:
 
 def _fields(found: ClusterJob) -> Iterator[tuple[str, object]]:
     if found.parts:
-        yield "quorum", f"{found.done} of {len(found.parts)} parts done, {found.needed} needed"
+        yield "quorum", f"{found.done} of {plural(len(found.parts), 'part')} done, {found.needed} needed"
         yield "time for it", f"{span(found.quorum_timeout)}, then {found.on_timeout}"
     else:
         yield "quorum", "none: the leader alone acts"
