@@ -55,10 +55,10 @@ def test_jobs_that_somebody_holds_hold_up_no_others(db: Database, jobs: Session,
     for job_id in ids[:9]:
         operator.cancel(job_id)
     recovered = "select job_id from windlass.expire_leases(3)"
-    assert [row.job_id for row in jobs.call(recovered)] == ids[9:]
+    assert {row.job_id for row in jobs.call(recovered)} == set(ids[9:])
     assert jobs.call(recovered) == []
     operator.conn.rollback()
-    assert [row.job_id for row in jobs.call(recovered)] == ids[:3]
+    assert {row.job_id for row in jobs.call(recovered)} == set(ids[:3])
     assert_whole(db)
 
 

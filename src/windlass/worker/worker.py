@@ -158,6 +158,7 @@ class Worker:
     def request_stop(self) -> None:
         """Stop claiming and finish within the grace period; asked again, release what is left now."""
         if self._stopping is None:
+            self._flow.claims.stop()  # at once: a slot may become free before the task begins
             self._stopping = self._loop.create_task(self._stop(), name="windlass stop")
         else:
             self._hurry.set()
@@ -267,7 +268,6 @@ class Worker:
         flow = self._flow
         self._signals.worker("worker.stopping", running=flow.attempts.busy, grace_seconds=self._grace_seconds)
         try:
-            flow.claims.stop()
             self._known.set()
             flow.close()
             # A claim under way is waited for: the jobs that it brings are given back.
