@@ -15,6 +15,6 @@ begin atomic
          or exists (select from windlass_data.scheduled as s
                     where s.run_at <= p_now and s.run_at >= coalesce(p_since, '-infinity') order by s.run_at limit 1),
          (select count(*)::integer from windlass_data.waiting as w where w.node_id = p_node and w.queue = any (p_queues)),
-         windlass._busy_lanes(p_queues, p_kinds);
+         array(select b.lane_id from windlass._busy_lanes(p_queues, p_kinds) as b);
 end;
 comment on function windlass._look_around is 'What a claim finds before it takes anything.';

@@ -46,7 +46,7 @@ begin
   end if;
   if v_due and not p_only then
     perform windlass._promote_jobs(greatest(p_limit, 100), p_since);
-    v_busy := windlass._busy_lanes(p_queues, p_kinds);  -- what was due may stand in other lanes
+    v_busy := array(select b.lane_id from windlass._busy_lanes(p_queues, p_kinds) as b);  -- also where others were due
   end if;
   loop
     v_by_lease := true;
@@ -69,7 +69,7 @@ begin
     exit when v_count > 0 or p_only or v_again;
     exit when not exists (select from windlass.expire_leases(
       greatest(p_limit, 100), case when p_since is not null then interval '1 minute' end));
-    v_busy := windlass._busy_lanes(p_queues, p_kinds);
+    v_busy := array(select b.lane_id from windlass._busy_lanes(p_queues, p_kinds) as b);
     v_again := true;
   end loop;
   if v_count > 0 then
