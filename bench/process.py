@@ -73,7 +73,7 @@ class DriverProcess:
         request = json.dumps({"id": number, "do": do, **arguments}) + "\n"
         stdin = self.process.stdin
         if stdin is None or self.process.returncode is not None:
-            raise self._failed("has ended")
+            raise await self._ended()
         try:
             stdin.write(request.encode())
             await stdin.drain()
@@ -81,7 +81,12 @@ class DriverProcess:
         except TimeoutError:
             raise self._failed(f"did not answer to {do} within {timeout:g} s") from None
         except ConnectionError:
-            raise self._failed("has ended") from None
+            raise await self._ended() from None
+
+    async def _ended(self) -> DriverFailed:
+        """With its last words, which may still be on their way."""
+        await asyncio.wait(self._reading, timeout=1.0)
+        return self._failed("has ended")
 
     async def close(self) -> None:
         """End the process, and with it whatever it started."""

@@ -11,13 +11,13 @@ app = Windlass()
 
 
 @app.job
-async def greet(name: str) -> str:
+async def say_hello(name: str) -> str:
     return f"Hello, {name}!"
 
 
 async def main() -> None:
     async with app, app.worker():
-        handle = await greet.enqueue("world")
+        handle = await say_hello.enqueue("world")
         print(await handle.wait(timeout=30))
 
 

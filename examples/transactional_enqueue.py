@@ -19,7 +19,7 @@ app = Windlass()
 
 
 @app.job(queue="shipping")
-def ship(order: Order) -> None:
+def ship_order(order: Order) -> None:
     print(f"order {order.number} goes to {order.address}")
 
 
@@ -27,7 +27,7 @@ def place(connection: psycopg.Connection, order: Order, *, in_stock: bool) -> No
     with connection.transaction():
         connection.execute("insert into orders values (%s, %s)", (order.number, order.address))
         # The key makes a second enqueue of the same order find the first job.
-        ship.options(connection=connection, key=f"order {order.number}").enqueue_sync(order)
+        ship_order.options(connection=connection, key=f"order {order.number}").enqueue_sync(order)
         if not in_stock:
             raise LookupError(f"order {order.number}: out of stock")
 
@@ -42,7 +42,7 @@ def main() -> None:
             print(error)
         connection.commit()
         print("orders:", [number for (number,) in connection.execute("select number from orders")])
-        print("jobs:", [job.payload["number"] for job in app.sync.iterate_jobs(kinds="ship")])
+        print("jobs:", [job.payload["number"] for job in app.sync.iterate_jobs(kinds="ship_order")])
 
 
 if __name__ == "__main__":

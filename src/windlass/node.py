@@ -1,21 +1,23 @@
 """One process, wired from its settings: what it needs is opened in order, and closed in reverse."""
 
 import asyncio
+import contextvars
 import logging
 import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AsyncExitStack
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 from windlass.client import database_url
-from windlass.cluster import ClusterKinds, ClusterWorker, Member, make_services
-from windlass.db.connect import connect_async
+from windlass.cluster import ClusterKinds, ClusterWorker, Member, check_database, make_services
 from windlass.db.embedded import EmbeddedServer, ensure_server
 from windlass.db.link import AsyncLink
 from windlass.db.main_program import refuse_while_reading
-from windlass.db.migrate import check_schema_async, migrate
+from windlass.db.migrate import migrate
 from windlass.errors import Unavailable
 from windlass.model.cluster import CLUSTER_QUEUE
 from windlass.settings import Settings
@@ -28,6 +30,9 @@ from windlass.worker.signals import Signals
 from windlass.worker.worker import Worker
 
 __all__ = ["Node", "run_node"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class HasRegistry(Protocol):
@@ -98,6 +103,11 @@ class Node:
         if self.worker is not None:
             self.worker.request_stop()
 
+    def hang_up(self) -> None:
+        """Stop since the terminal is gone; its shell and the system may both say so, which is asking once."""
+        if not self._stop_requested.is_set():
+            self.request_stop()
+
     def _leave_if_empty(self) -> None:
         """The end of a drained node: nothing can be claimed any more, and nothing is left here."""
         worker = self.worker
@@ -135,18 +145,13 @@ class Node:
             try:
                 if self._migrates:
                     await asyncio.to_thread(migrate, owner_url)
-                await self._check_schema()
+                await check_database(self.url, self._settings.pooler)
             except Unavailable as error:
                 await within(outage.failed(error), self._stop_requested.wait())
             else:
                 outage.over()
                 return True
         return False
-
-    async def _check_schema(self) -> None:
-        connection = await connect_async(self.url, pooler=self._settings.pooler)
-        async with connection:
-            await check_schema_async(connection)
 
     async def _start(self) -> None:
         settings, signals = self._settings, self._signals
@@ -202,6 +207,16 @@ class Node:
             self.member.wake()
 
 
+class _Threads(ThreadPoolExecutor):
+    """What handlers give to `run_in_executor` runs in their context: it too is done for their job.
+
+    `asyncio.to_thread` sees to that by itself.
+    """
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        return super().submit(partial(contextvars.copy_context().run, fn, *args, **kwargs))
+
+
 def run_node(
     settings: Settings,
     app: HasRegistry,
@@ -211,7 +226,7 @@ def run_node(
     telemetry: Telemetry | None = None,
     ready: Callable[[Node], None] | None = None,
 ) -> None:
-    """Run a node in this process until SIGTERM or SIGINT; a second one makes it end at once.
+    """Run a node in this process until SIGTERM, SIGINT or SIGHUP; a second of the first two ends it at once.
 
     A handler that nobody could stop, a thread or a coroutine that is deaf to its cancellation, would keep the
     event loop or the interpreter from ending; after its job was released it ends with the process.
@@ -227,8 +242,11 @@ def run_node(
             telemetry=telemetry,
         )
         loop = asyncio.get_running_loop()
+        loop.set_default_executor(_Threads(thread_name_prefix="asyncio"))
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, node.request_stop)
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup means: outlive the terminal
+            loop.add_signal_handler(signal.SIGHUP, node.hang_up)
         await node.run(ready)
         if node.worker is not None and node.worker.stuck:
             logging.shutdown()

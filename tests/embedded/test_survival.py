@@ -256,7 +256,9 @@ sleep 0.5
 touch ended
 """
 RUN_IT = """
+import signal
 import sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a shell runs us in the background
 from windlass.db.embedded.account import server_account
 server_account().run(["/bin/sh", *sys.argv[1:]])
 """

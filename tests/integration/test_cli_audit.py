@@ -59,6 +59,28 @@ def test_list(windlass: Command, job_id: str) -> None:
     assert [word in lines[0] for word in ("job.cancel", job_id, "sent twice")] == [True] * 3
 
 
+def test_a_late_end_stands_where_its_job_was_enqueued_as_the_help_says(
+    windlass: Command, db: Database, clock: Clock
+) -> None:
+    jobs = Session(db.connection())
+    late = jobs.enqueue("greet")
+    clock.advance(3600)
+    windlass.here("gates", "set", "--queue", "mail", "--tenant", "default").ok()
+    clock.advance(3600)
+    jobs.complete(jobs.claim_one())
+
+    def listed(*words: str) -> list[tuple[str, str | None]]:
+        items = windlass.here("audit", "list", "--json", *words).ok().json["items"]
+        return [(item["action"], item["job_id"]) for item in items]
+
+    assert listed() == [("gate.set", None), ("job.succeeded", str(late))]
+    assert listed("--since", "10m") == [("job.succeeded", str(late))]
+    told = " ".join(windlass("audit", "list", "--help").ok().out.split())
+    assert "newest first" not in told
+    assert "Any other end of a job stands where the job was enqueued" in told
+    assert "--since 10m shows all that happened lately, wherever it stands" in told
+
+
 def test_verify(windlass: Command, db: Database, job_id: str) -> None:
     windlass.here("tenants", "create", "acme").ok()
     lines = windlass("audit", "verify", "--all").ok().out.splitlines()

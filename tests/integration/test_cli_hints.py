@@ -87,9 +87,10 @@ def test_a_waiting_job_says_that_nobody_takes_it(windlass: Command, db: Database
     assert windlass.here("jobs", "show", job_id, "--json").ok().json["served"] is None
 
 
-def test_up_without_an_application_says_that_it_runs_no_jobs(windlass: Command) -> None:
-    with windlass.running_in_words("up") as said:
-        assert "this node keeps the database in order and runs no jobs" in said
+def test_up_without_an_application_says_what_it_runs(windlass: Command) -> None:
+    with windlass.running_in_words("up", "--name", "mill") as said:
+        assert "mill runs Windlass's own jobs alone, such as redrives" in said
+        assert "none" not in said
         assert "windlass up --app MODULE:APP" in said
         assert "windlass worker MODULE:APP" in said
 

@@ -246,7 +246,7 @@ def test_redriving_by_id_and_by_filter(windlass: Command, db: Database) -> None:
     assert len(windlass.here("jobs", "redrive", ids[1], ids[2], "--json").ok().json["items"]) == 2
 
 
-@pytest.mark.parametrize("words", [[], [NOBODY, "--kind", "mail"], ["--all", "--kind", "mail"]])
+@pytest.mark.parametrize("words", [[], [NOBODY, "--kind", "mail"]])
 def test_a_redrive_must_say_of_what(windlass: Command, words: list[str]) -> None:
     answer = windlass.here("jobs", "redrive", *words)
     assert answer.code == 2
@@ -282,6 +282,31 @@ def test_a_terminal_gets_colors_unless_it_does_not_want_them(windlass: Command, 
     shown = windlass.on_terminal("jobs", "show", job_id).ok().out
     assert "\\x1b]0;owned\\x07" in shown
     assert "\x1b]0;" not in shown
+
+
+def test_listings_can_be_read_in_eighty_columns(windlass: Command, db: Database) -> None:
+    job_id = windlass.here("enqueue", "send_mail", "--max-attempts", 1).ok().out.strip()
+    work(db, error="the relay did not answer in time")
+    windlass.here("enqueue", "report", "--queue", "slow").ok()
+    gate = windlass.here("gates", "set", "--queue", "mail", "--reason", "relay is down", "--json").ok().json
+
+    def seen(*words: str) -> str:
+        return re.sub(r"\x1b\[[\d;]*m", "", windlass.on_terminal(*words).ok().out)
+
+    windlass.environment["COLUMNS"] = "80"
+    jobs = seen("jobs", "list")
+    assert re.search(rf"{job_id} +send_mail +(default +)?dead ", jobs), jobs
+    assert re.search(r" report +(slow +)?queued ", jobs), jobs
+    assert "Left out, for want of room: PRIORITY (0)" in jobs
+    audit = seen("audit", "list")
+    assert re.search(rf"\d\d-\d\d \d\d:\d\d:\d\d +job\.dead +\S+ +{job_id}", audit), audit
+    gates = seen("gates")
+    assert re.search(rf"{gate['id']} +queue mail +relay is down", gates), gates
+    assert re.search(r"QUEUE +MODE +AGEING +READY +SCHEDULED +RUNNING +OLDEST +WAITING NODES", seen("queues"))
+    assert re.search(r"default +[0-9a-f-]{36} ", seen("tenants"))
+    assert re.search(r"\b1 +failed +\d\d-\d\d \d\d:\d\d:\d\d .*the relay", seen("jobs", "show", job_id))
+    # Where no person reads, nothing is shortened.
+    assert re.search(rf"{job_id}  send_mail  default +dead +1/1 +0 ", windlass("jobs", "list").ok().out)
 
 
 def test_a_reader_that_has_seen_enough_is_no_error(windlass: Command) -> None:

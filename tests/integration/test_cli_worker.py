@@ -1,9 +1,12 @@
 """`windlass worker` and `windlass up`: started, used and ended as a service manager would."""
 
+import json
 import os
+import pty
 import shlex
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -12,9 +15,15 @@ from unittest import mock
 
 import pytest
 
-from tests.integration.command import APPLICATION, Command, eventually
+from tests.integration.command import APPLICATION, PATIENCE, Command, eventually
 from tests.support import Database
 from windlass.cli.process import psql_line
+
+TAKE_TERMINAL = """
+import fcntl, os, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # whoever owns a terminal is told when it is closed
+os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+"""
 
 
 @pytest.fixture
@@ -83,6 +92,77 @@ def test_the_first_signal_waits_and_the_second_does_not(windlass: Command, numbe
     assert ended.code == 0
     attempts = windlass.here("jobs", "show", job_id, "--json").ok().json["attempts"]
     assert [attempt["outcome"] for attempt in attempts] == ["released"]
+
+
+def outcomes(windlass: Command, job_id: str) -> list[str | None]:
+    attempts = windlass.here("jobs", "show", job_id, "--json").ok().json["attempts"]
+    return [attempt["outcome"] for attempt in attempts]
+
+
+def test_a_worker_whose_terminal_is_closed_stops_in_order(windlass: Command) -> None:
+    job_id = windlass.here("enqueue", "rest", '{"seconds": 600}').ok().out.strip()
+    ours, theirs = pty.openpty()
+    worker = subprocess.Popen(
+        [sys.executable, "-c", TAKE_TERMINAL, "-m", "windlass", "worker", "shop:app", "--grace", "1s"],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        cwd=windlass.cwd,
+        env={**windlass.environment, "TERM": "xterm"},
+        start_new_session=True,
+    )
+    try:
+        eventually(lambda: outcomes(windlass, job_id) == [None], "the job runs")
+        os.close(theirs)
+        os.close(ours)
+        assert worker.wait(timeout=PATIENCE) >= 0, "it was ended by the signal"
+    finally:
+        worker.kill()
+        worker.wait()
+    assert outcomes(windlass, job_id) == ["released"]
+    assert windlass.here("nodes", "--json").ok().json["items"] == [], "it has said farewell"
+
+
+def test_a_terminal_too_gets_one_line_of_json_when_it_is_ready(windlass: Command) -> None:
+    ours, theirs = pty.openpty()
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "windlass", "worker", "shop:app", "--name", "mill", "--json"],
+        stdout=theirs,
+        stderr=subprocess.DEVNULL,
+        cwd=windlass.cwd,
+        env=windlass.environment,
+    )
+    os.close(theirs)
+    try:
+        with os.fdopen(ours, "rb", buffering=0) as terminal:
+            assert json.loads(terminal.readline())["node_name"] == "mill"
+            worker.terminate()
+            assert worker.wait(timeout=PATIENCE) == 0
+    finally:
+        worker.kill()
+        worker.wait()
+
+
+def test_a_hang_up_said_twice_is_not_a_second_request(windlass: Command) -> None:
+    job_id = windlass.here("enqueue", "rest", '{"seconds": 3}').ok().out.strip()
+    with windlass.running("worker", "shop:app", "--grace", "10m") as worker:
+        eventually(lambda: outcomes(windlass, job_id) == [None], "the job runs")
+        worker.send(signal.SIGHUP)
+        eventually(lambda: "worker stopping" in worker.log, "it is stopping")
+        ended = worker.stop(signal.SIGHUP)
+    assert (ended.code, outcomes(windlass, job_id)) == (0, ["succeeded"])
+
+
+def test_a_worker_under_nohup_outlives_its_terminal(windlass: Command) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup leaves it to what it starts
+    try:
+        with windlass.running("worker", "shop:app") as worker:
+            worker.send(signal.SIGHUP)
+            assert windlass("enqueue", "add", '{"a": 1}', "--wait", "--wait-timeout", "60").ok().out == "2\n"
+            assert "stopping" not in worker.log
+            assert worker.stop().code == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def statements(shop: Shop) -> int:
 
 
 async def test_many_at_once_travel_together(shop: Shop) -> None:
-    shop.app.sync.enqueue_job("a", "first")  # the lane is there
+    await shop.app.client.enqueue_job("a", "first")  # the lane is there, and the way to it
     handles = await asyncio.gather(
         *(shop.app.client.enqueue_job("a", n, trace_id=f"t{n}") for n in range(50))
     )

@@ -83,7 +83,7 @@ def test_the_audit(shop: Shop) -> None:
     client = shop.app.sync
     handle = shop.add.enqueue_sync(1)
     client.cancel_job(handle.id, reason="not needed", actor="ann")
-    client.set_gate(reason="maintenance", actor="bob")
+    client.set_gate(everything=True, reason="maintenance", actor="bob")
     (event,) = client.list_events(actions="job.cancel")
     assert (event.actor, event.reason, event.job_id) == ("ann", "not needed", handle.id)
     assert event in client.list_events(by="ann").items

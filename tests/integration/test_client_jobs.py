@@ -83,6 +83,8 @@ def test_waiting_ends(shop: Shop) -> None:
     handle = shop.add.enqueue_sync(1)
     with pytest.raises(WaitTimeout, match=r"is still queued after 0\.05 seconds"):
         handle.wait(timeout=0.05)
+    with pytest.raises(WaitTimeout, match=r"is still queued after 1 second$"):
+        handle.wait(timeout=1)
     with pytest.raises(WaitTimeout):
         handle.wait(timeout=0)
     for never in (float("nan"), "3"):

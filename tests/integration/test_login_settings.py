@@ -13,6 +13,10 @@ from tests.integration.crew import Crew, until
 from tests.support import Database
 from windlass import Forbidden, Unavailable, Windlass
 from windlass.client import SyncClient
+from windlass.db.call import Call
+from windlass.db.database import AsyncDatabase, SyncDatabase
+from windlass.db.link import AsyncLink
+from windlass.db.rpc_node import prune_jobs
 from windlass.settings import Settings
 
 pytestmark = pytest.mark.direct(reason="the pooler keeps sessions that were opened with other settings")
@@ -119,6 +123,39 @@ def test_the_doctor_names_a_setting_that_does_harm(
     assert (server["level"], server["advice"].split(";")[0]) == ("fail", f"alter role {LOGIN} reset {name}")
     assert f"The setting {name} is {value}" in server["sentence"]
     assert "NO FORCE" not in answer.out
+
+
+LEVEL = "select current_setting('transaction_isolation')"
+
+
+@pytest.mark.parametrize("level", ["repeatable read", "serializable"])
+async def test_sessions_of_ours_work_in_read_committed(
+    db: Database, windlass: Command, set_for_login: Set, level: str
+) -> None:
+    set_for_login("default_transaction_isolation", level)
+    with psycopg.connect(db.url()) as mine:
+        assert mine.execute(LEVEL).fetchone() == (level,), "of callers' own connections nothing is changed"
+    read: Call[str] = Call(LEVEL, (), lambda rows: rows[0][0])
+    link = AsyncLink(db.url())
+    assert await link.run(read) == "read committed"
+    await link.run(prune_jobs({"succeeded": 7.0}))
+    await link.close()
+    async with AsyncDatabase(db.url()) as pool:
+        assert await pool.run(read) == "read committed"
+    with SyncDatabase(db.url()) as blocking:
+        assert blocking.run(read) == "read committed"
+
+
+def test_the_doctor_names_an_isolation_that_cannot_be_set(
+    db: Database, windlass: Command, set_for_login: Set
+) -> None:
+    set_for_login("default_transaction_isolation", "serializable")
+    windlass.environment["WINDLASS_POOLER"] = "transaction"
+    answer = windlass.here("doctor", "--json")
+    server = findings(answer)["server"]
+    assert (answer.code, server["level"]) == (1, "fail")
+    assert "default_transaction_isolation is serializable for this login" in server["sentence"]
+    assert server["advice"].startswith(f"alter role {LOGIN} reset default_transaction_isolation;")
 
 
 def test_what_row_security_off_keeps_from_being_tried_is_a_fault(

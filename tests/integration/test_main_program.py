@@ -59,24 +59,37 @@ STARTS = {
 }
 
 
-def run(db: Database, folder: Path, program: str, *, as_module: bool = False) -> list[str]:
-    path = folder / "program.py"
+WAYS = {
+    "a file": ("program.py", ["program.py"]),
+    "a module": ("program.py", ["-m", "program"]),
+    "a package": ("program/__main__.py", ["-m", "program"]),
+    "a folder": ("program/__main__.py", ["program"]),
+}
+
+
+def run(db: Database, folder: Path, program: str, way: str = "a file") -> list[str]:
+    file, arguments = WAYS[way]
+    path = folder / file
+    path.parent.mkdir(exist_ok=True)
     path.write_text(program)
     environment = {**os.environ, "WINDLASS_DATABASE_URL": db.url(), **environment_for(db.url())}
-    command = [sys.executable, *(["-m", "program"] if as_module else [str(path)])]
     done = subprocess.run(
-        command, env=environment, cwd=folder, capture_output=True, text=True, timeout=120, check=True
+        [sys.executable, *arguments],
+        env=environment,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
     )
     return done.stdout.splitlines()
 
 
-@pytest.mark.parametrize("as_module", [False, True])
+@pytest.mark.parametrize("way", ["a file", "a module"])
 @pytest.mark.parametrize("what", STARTS)
-def test_what_is_not_guarded_is_refused_in_a_child(
-    db: Database, tmp_path: Path, what: str, as_module: bool
-) -> None:
+def test_what_is_not_guarded_is_refused_in_a_child(db: Database, tmp_path: Path, what: str, way: str) -> None:
     code, does, jobs = STARTS[what]
-    (said,) = run(db, tmp_path, PROGRAM + code, as_module=as_module)
+    (said,) = run(db, tmp_path, PROGRAM + code, way)
     assert said.endswith(
         f": the program {does} while a child process reads it for a handler: "
         'put what it starts under `if __name__ == "__main__":`'
@@ -85,10 +98,10 @@ def test_what_is_not_guarded_is_refused_in_a_child(
     assert count == jobs, "no child has enqueued anything"
 
 
-@pytest.mark.parametrize("as_module", [False, True])
-def test_what_is_guarded_runs(db: Database, tmp_path: Path, as_module: bool) -> None:
+@pytest.mark.parametrize("way", WAYS)
+def test_what_is_guarded_runs(db: Database, tmp_path: Path, way: str) -> None:
     beside = "\nworker = app.worker()\nclient = app.client\nblocking = app.sync\n"  # made, and not opened
-    assert run(db, tmp_path, PROGRAM + beside + GUARDED, as_module=as_module) == ["42"]
+    assert run(db, tmp_path, PROGRAM + beside + GUARDED, way) == ["42"]
 
 
 def test_what_ends_the_reading_is_recorded(db: Database, tmp_path: Path) -> None:

@@ -59,6 +59,15 @@ def test_commit_keeps_the_job_with_the_order(shop: Shop, conn: Any) -> None:
     assert (handle.created, handle.get().queue) == (True, "parcels")
 
 
+def test_a_delay_counts_whatever_way_the_session_writes_times(shop: Shop, conn: Any) -> None:
+    conn.execute(text("set datestyle = 'German'"))
+    handle = shop.ship.options(connection=conn, delay=3600).enqueue_sync(Parcel(to="a"))
+    conn.commit()
+    job = handle.get()
+    assert job.run_at is not None
+    assert 3599 < (job.run_at - job.created_at).total_seconds() <= 3600
+
+
 def test_rollback_takes_the_job_along(shop: Shop, conn: Any) -> None:
     conn.execute(ORDER, {"name": "a"})
     handle = shop.ship.options(connection=conn).enqueue_sync(Parcel(to="a"))

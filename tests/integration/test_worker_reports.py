@@ -81,15 +81,19 @@ async def test_a_worker_that_stops_waits_a_while_for_reports_that_wait_themselve
         worker.request_stop()
         operator.change_mind()
     assert crew.state(job_id) == "dead"
-    assert crew.end_sessions("apart") == 0, "its connection is closed"
+    await until(lambda: not sessions(crew), "its connection is closed")
+
+
+def sessions(crew: Crew, of: str = "true") -> int:
+    text = (
+        "select count(*) from pg_stat_activity where datname = current_database() "
+        f"and application_name like 'windlass apart%%' and {of}"
+    )
+    return int(crew.db.fetch_value(text, role="superuser"))
 
 
 def waits(crew: Crew) -> int:
-    text = (
-        "select count(*) from pg_stat_activity where datname = current_database() "
-        "and application_name like 'windlass apart%%' and wait_event_type = 'Lock'"
-    )
-    return int(crew.db.fetch_value(text, role="superuser"))
+    return sessions(crew, "wait_event_type = 'Lock'")
 
 
 async def test_a_fault_of_the_worker_loses_no_report(crew: Crew, monkeypatch: pytest.MonkeyPatch) -> None:

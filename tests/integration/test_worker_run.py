@@ -295,65 +295,6 @@ async def test_lines_about_a_job_carry_its_fields(crew: Crew) -> None:
     assert {"worker started", "worker stopping", "worker stopped"} <= by_message.keys()
 
 
-async def test_a_child_that_dies_fails_only_its_own_job(crew: Crew) -> None:
-    crew.knows(die, isolation="process")
-    crew.knows(in_child, isolation="process")
-    dead = [
-        crew.enqueue("die", payload={"how": how}, max_attempts=1) for how in ("exit", "signal", "sys.exit")
-    ]
-    fine = [crew.enqueue("in_child", payload={"text": str(n)}) for n in range(3)]
-    async with crew.worker(concurrency=2) as worker:
-        await worker.idle()
-    assert [crew.outcomes(job_id) for job_id in dead] == [["failed"]] * 3
-    messages = [crew.job(job_id).error["message"] for job_id in dead]
-    assert "exit code 3" in messages[0]
-    assert "signal 9" in messages[1]
-    assert crew.job(dead[2]).error["type"] == "SystemExit"
-    assert [crew.state(job_id) for job_id in fine] == ["succeeded"] * 3
-
-
-def die(how: str) -> None:
-    if how == "exit":
-        os._exit(3)
-    if how == "signal":
-        os.kill(os.getpid(), 9)
-    raise SystemExit(4)
-
-
-class Odd(BaseException):
-    """Of those that nobody is meant to catch."""
-
-
-UNUSUAL: dict[str, type[BaseException]] = {
-    "asyncio.exceptions.CancelledError": asyncio.CancelledError,
-    "GeneratorExit": GeneratorExit,
-    "KeyboardInterrupt": KeyboardInterrupt,
-    f"{__name__}.Odd": Odd,
-}
-
-
-def raise_unusual(name: str) -> None:
-    raise UNUSUAL[name](f"in {os.getpid()}")
-
-
-async def raise_unusual_async(name: str) -> None:
-    await asyncio.sleep(0)
-    raise UNUSUAL[name](f"in {os.getpid()}")
-
-
-@pytest.mark.parametrize("handler", [raise_unusual, raise_unusual_async])
-async def test_what_a_child_raises_is_recorded_and_does_not_end_it(crew: Crew, handler: Any) -> None:
-    crew.knows(handler, kind="raise", isolation="process")
-    ids = [crew.enqueue("raise", payload={"name": name}, max_attempts=1) for name in UNUSUAL]
-    async with crew.worker(concurrency=1) as worker:
-        await worker.idle()
-        (child,) = worker.child_pids
-    errors = [crew.job(job_id).error for job_id in ids]
-    assert [(error["type"], error["message"]) for error in errors] == [
-        (name, f"in {child}") for name in UNUSUAL
-    ]
-
-
 async def test_slow_jobs_are_not_hoarded_and_quick_ones_come_in_batches(crew: Crew) -> None:
     gate = asyncio.Event()
 

@@ -60,8 +60,8 @@ _TOKENS = (
         "version",
         "the version rises with each claim",
         f"{LEASE}/_take_lane.sql",
-        "array[v_head.version + 1]",
-        "array[v_head.version]",
+        "version := v_head.version + 1;",
+        "version := v_head.version;",
         ("tests/sql/test_claim_jobs.py::test_the_version_rises_with_each_claim",),
     ),
     Mutant(
@@ -111,6 +111,14 @@ _TOKENS = (
         "v_now := windlass_data.clock();  -- after it was seen: nothing starts before it was there",
         "v_now := transaction_timestamp();",
         ("tests/sql/test_claim_times.py",),
+    ),
+    Mutant(
+        "joint-line",
+        "a strict queue is first in first out whatever one kind has of its head",
+        f"{LEASE}/_next_turn.sql",
+        "if offers <> shares then",
+        "if false then",
+        ("tests/sql/test_claim_sharing.py",),
     ),
     Mutant(
         "retirement-lock",
@@ -353,6 +361,14 @@ _LIFE = (
         "p_job.payload is null or pg_column_size(p_job.payload) > 1048576",
         "p_job.payload is null",
         ("tests/sql/test_enqueue_job.py",),
+    ),
+    Mutant(
+        "turn-of-a-settled-lease",
+        "a job that was finished and never reported gives up its turn at its key",
+        f"{LEASE}/_settle_leases.sql",
+        "    perform windlass._leave_key_lines(v_jobs);",
+        "    null;",
+        ("tests/sql/test_concurrency_key.py",),
     ),
 )
 

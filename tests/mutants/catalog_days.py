@@ -5,6 +5,7 @@ from tests.mutants.mutant import Mutant
 REDRIVE = "tests/sql/test_prune_redrive.py"
 MAKE = "tests/sql/test_make_days.py"
 KEPT = "tests/sql/test_days_kept.py"
+LEASES = "tests/sql/test_prune_leases.py"
 
 DAYS = (
     Mutant(
@@ -79,5 +80,70 @@ DAYS = (
         "and j.id between v_day.first and v_day.last;\n",
         "and j.id between v_day.first and v_day.last;\n    exit;\n",
         (f"{KEPT}::test_one_word_about_jobs_of_many_days",),
+    ),
+    Mutant(
+        "named-and-canceled",
+        "a job canceled while it waited stays while a lease names it",
+        "sql/code/job/_due_jobs.sql",
+        "and (j.tenant_id, j.id) not in (",
+        "and (j.tenant_id, gen_random_uuid()) not in (",
+        (f"{LEASES}::test_what_a_lease_names_is_not_pruned",),
+    ),
+    Mutant(
+        "named-and-ended",
+        "a job that an attempt ended stays while a lease names it",
+        "sql/code/job/_due_jobs.sql",
+        "and (a.tenant_id, a.job_id) not in (",
+        "and (a.tenant_id, gen_random_uuid()) not in (",
+        (f"{LEASES}::test_what_a_lease_names_is_not_pruned",),
+    ),
+    Mutant(
+        "named-in-a-day",
+        "a finished job that a lease names outlives its day",
+        "sql/code/job/_live_jobs.sql",
+        "from windlass._named_jobs() as n where n.job_id >= p_from",
+        "from windlass._named_jobs() as n\n"
+        "  join windlass_data.job as j on j.id = n.job_id and j.ended_state is null where n.job_id >= p_from",
+        (f"{LEASES}::test_what_a_lease_names_is_not_pruned",),
+    ),
+    Mutant(
+        "parts-not-closed",
+        "a cluster job stays until its parts are closed",
+        "sql/code/job/_named_jobs.sql",
+        "where c.ended_at is null",
+        "where false",
+        (f"{LEASES}::test_a_cluster_job_stays_until_its_parts_are_closed",),
+    ),
+    Mutant(
+        "gone-jobs",
+        "a lease does not stay for jobs that are gone",
+        "sql/code/lease/_settle_leases.sql",
+        "v_written := v_written || windlass._gone_jobs(p_tokens);",
+        "null;",
+        (LEASES,),
+    ),
+    Mutant(
+        "gone-jobs-of-each-day",
+        "no job is taken for gone because it is not of this day",
+        "sql/code/lease/_gone_jobs.sql",
+        "and m.job_id between v_day.first and v_day.last and j.id is null",
+        "and j.id is null",
+        (LEASES,),
+    ),
+    Mutant(
+        "gone-jobs-counted-once",
+        "a job that is gone and has its attempt is counted once",
+        "sql/code/lease/_gone_jobs.sql",
+        "j.id is null and a.job_id is null",
+        "j.id is null",
+        (LEASES,),
+    ),
+    Mutant(
+        "gone-jobs-seen-now",
+        "an older snapshot takes no job for gone",
+        "sql/code/lease/_gone_jobs.sql",
+        "if v_tokens = '{}' or current_setting('transaction_isolation') not in",
+        "if v_tokens = '{}' or 'read committed' not in",
+        (f"{LEASES}::test_an_older_snapshot_takes_no_job_for_gone",),
     ),
 )

@@ -29,6 +29,7 @@ _ALSO = {
     "fail_jobs": ("test_cost_outcomes",),
     "enqueue_jobs": ("test_limit_depth",),
     "expire_leases": ("test_races",),
+    "_gone_jobs": ("test_prune_leases",),
 }
 
 

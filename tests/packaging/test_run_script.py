@@ -131,7 +131,9 @@ def test_installs_once_and_again_only_when_the_constraints_change(checkout: Chec
 
 def test_an_install_killed_half_way_is_started_over(checkout: Checkout) -> None:
     (checkout.root / "hang").touch()
-    started = checkout.start("demo")
+    aside = checkout.root.parent / "aside"  # for what an installer that is killed leaves
+    aside.mkdir()
+    started = checkout.start("demo", TMPDIR=str(aside))
     deadline = time.monotonic() + 60
     while not (checkout.root / "hanging").exists():
         assert started.poll() is None, started.communicate()

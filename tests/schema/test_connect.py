@@ -41,6 +41,15 @@ def test_the_url_and_the_environment_come_first() -> None:
     assert "connect_timeout" not in given
 
 
+def test_sessions_work_in_read_committed_and_keep_other_options() -> None:
+    ours = "-c default_transaction_isolation=read\\ committed"
+    assert connection_parameters(URL, environ={})["options"] == ours
+    assert connection_parameters(f"{URL}?options=-c%20a%3Db", environ={})["options"] == f"-c a=b {ours}"
+    assert connection_parameters(URL, environ={"PGOPTIONS": "-c c=d"})["options"] == f"-c c=d {ours}"
+    assert "options" not in connection_parameters(URL, pooler="transaction", environ={})
+    assert "options" not in connection_parameters(f"{URL}?service=mine", environ={}), "its file may have some"
+
+
 def test_a_bad_url_is_refused_without_repeating_its_password() -> None:
     with pytest.raises(InvalidInput, match="not a PostgreSQL URL") as caught:
         connection_parameters("postgresql://someone:secret@host:port:port/base ?x")

@@ -41,7 +41,7 @@ class Lines:
 
     def enqueue(self, job: Job, scope: str = "forever") -> tuple[Any, bool]:
         """The job that is there now, and whether it is this one."""
-        holder = (None if job.key is None else self._holder(job, scope)) or self.jobs.get(job.id)
+        holder = self.jobs.get(job.id) or (None if job.key is None else self._holder(job, scope))
         if holder is not None:
             same = (holder.payload, holder.kind) == (job.payload, job.kind)
             if not same or (holder.id == job.id and holder.key != job.key):
@@ -57,7 +57,7 @@ class Lines:
 
     def _holder(self, job: Job, scope: str) -> Job | None:
         holder = self.keys.get((job.tenant, job.kind, job.key or ""))
-        if holder is None or holder.id == job.id or scope != "active":
+        if holder is None or scope != "active":
             return holder
         return None if self.state(holder) in TERMINAL else holder
 

@@ -38,10 +38,11 @@ def core_row(core: Core, job: Job) -> tuple[Any, ...]:
     finished = None if state not in TERMINAL else job.ended_at if job.ended else last and last.finished_at
     counted = (last.counted if last else 0) if state in TERMINAL else job.counted
     said = result.get("reason") if state == "skipped" and isinstance(result, dict) else None
-    asked = job.reasons[0] if state == "canceled" and job.reasons else None
+    own = last.error.get("message") if last and not job.ended and isinstance(last.error, dict) else None
+    asked = (job.reasons[0] if job.reasons else own) if state == "canceled" else None
     return (
         *(job.queue, job.kind, state, job.priority, job.payload, result, last.error if last else None),
         *(due, job.created_at, started, finished, job.version, counted, job.max_attempts),
-        *(state == "running" and job.cancel_requested, job.ended_reason or said or asked, job.cost),
+        *(state == "running" and job.cancel_requested, job.ended_reason or said or asked or None, job.cost),
         *((held.expires_at, node_uuid(held.node)) if held else (None, None)),
     )

@@ -198,8 +198,10 @@ def _redrive(word: Redrive) -> Spoken:
 
 
 def _set_gate(word: SetGate) -> Spoken:
-    call = "set_gate(%s, %s, %s, %s, p_expires_at => %s::timestamptz, p_release => %s)"
-    return Spoken("null", call, [*_scope(word), moment(word.until), word.releases], lambda *_: None)
+    call = "set_gate(%s, %s, %s, %s, p_expires_at => %s::timestamptz, p_release => %s, p_everything => %s)"
+    everything = all(part is None for part in word[:4])
+    parameters = [*_scope(word), moment(word.until), word.releases, everything]
+    return Spoken("null", call, parameters, lambda *_: None)
 
 
 def _clear_gate(word: ClearGate) -> Spoken:

@@ -15,8 +15,9 @@ from tests.simulation.world import play
 
 STEPS = 310
 BLOCK = 50
-KEPT = (7, 207, 101, 118)
-"""In which a redrive meets the holder of its key, a gate comes too late, a lease runs out under a cancel."""
+KEPT = (7, 207, 101, 118, 445_773_225)
+"""In which a redrive meets the holder of its key, a gate comes too late, a lease runs out under a cancel, an
+enqueue is said again when another job has its key."""
 CORNERS = {
     *("Enqueue refused: WL002", "Cancel canceled", "Cancel running", "Cancel refused: WL001"),
     *("Cancel refused: WL004", "Redrive refused: WL001", "Redrive refused: WL004", "Finish refused: WL003"),

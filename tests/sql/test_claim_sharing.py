@@ -40,6 +40,24 @@ def test_tenants_of_a_strict_queue_stand_in_one_line(db: Database, jobs: Session
     assert ids(jobs.claim(10)) == order[2:]
 
 
+@pytest.mark.parametrize("limit", [1, 4, 7, 60])
+@pytest.mark.parametrize(
+    "kinds",
+    ["a" * 20 + "bcdefghij", "bcdefghij" + "a" * 20, "aabbccdd" * 4 + "e" * 9 + "fghij", "abcdefghijklm" * 2],
+)
+@pytest.mark.parametrize("every", [1, 3])
+def test_the_line_of_a_strict_queue_is_exact_however_many_kinds_stand_in_it(
+    db: Database, jobs: Session, other: Session, kinds: str, limit: int, every: int
+) -> None:
+    """Also where one kind has the whole head of the line; of one tenant or of two."""
+    db.execute("select windlass.set_queue('default', 'strict')")
+    order = [(jobs if n % every == 0 else other).enqueue(kind=kind) for n, kind in enumerate(kinds)]
+    got: list[UUID] = []
+    while claimed := ids(jobs.claim(limit)):
+        got += claimed
+    assert got == order
+
+
 def test_rows_that_somebody_holds_do_not_hold_up_those_behind_them(db: Database, jobs: Session) -> None:
     order = [jobs.enqueue() for _ in range(60)]
     holder = Session(db.connect(autocommit=False))

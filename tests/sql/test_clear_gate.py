@@ -1,6 +1,7 @@
 """clear_gate: exactly one gate goes, by id or by scope, and those who wait for work hear of it."""
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -21,9 +22,15 @@ SCOPES: list[dict[str, Any]] = [
 ]
 
 
+def set_gate(db: Database, **scope: Any) -> UUID:
+    gate = call_value(db, "set_gate", **scope, everything=not scope)
+    assert isinstance(gate, UUID)
+    return gate
+
+
 @pytest.mark.parametrize("by_id", [True, False])
 def test_one_gate_goes_and_the_others_stay(db: Database, by_id: bool) -> None:
-    gates = {call_value(db, "set_gate", **scope): scope for scope in SCOPES}
+    gates = {set_gate(db, **scope): scope for scope in SCOPES}
     for gate, scope in gates.items():
         cleared = call_value(db, "clear_gate", **({"gate": gate} if by_id else scope))
         assert cleared == gate
@@ -34,7 +41,7 @@ def test_one_gate_goes_and_the_others_stay(db: Database, by_id: bool) -> None:
 
 def test_jobs_are_claimed_again(db: Database, jobs: Session) -> None:
     jobs.enqueue()
-    call(db, "set_gate")
+    set_gate(db)
     assert jobs.claim() == []
     call(db, "clear_gate")
     assert len(jobs.claim()) == 1
@@ -52,7 +59,7 @@ def test_jobs_are_claimed_again(db: Database, jobs: Session) -> None:
 def test_nodes_that_wait_are_woken(db: Database, jobs: Session, scope: dict[str, Any], told: bool) -> None:
     jobs.enqueue(queue="a")
     jobs.enqueue(queue="b")
-    call(db, "set_gate", **scope)
+    set_gate(db, **scope)
     jobs.claim(9, queues=["a", "b"])
     jobs.claim(9, queues=["a", "b"], wait=True)
     listener = db.connect()
@@ -63,30 +70,30 @@ def test_nodes_that_wait_are_woken(db: Database, jobs: Session, scope: dict[str,
 
 
 def test_the_deed_is_recorded(db: Database) -> None:
-    call(db, "set_gate", tenant=DEFAULT_TENANT, kind="mail")
+    set_gate(db, tenant=DEFAULT_TENANT, kind="mail")
     call(db, "clear_gate", tenant=DEFAULT_TENANT, kind="mail", reason="mended", actor="ada")
     assert events(db, DEFAULT_TENANT)[-1] == ("ada", "gate.clear", None, "mended")
-    call(db, "set_gate")
+    set_gate(db)
     call(db, "clear_gate")
     assert [action for (action,) in events(db, NIL, "action")] == ["gate.set", "gate.clear"]
 
 
 def test_a_gate_that_is_not_there_is_not_found(db: Database) -> None:
-    call(db, "set_gate", tenant=DEFAULT_TENANT, queue="a")
+    set_gate(db, tenant=DEFAULT_TENANT, queue="a")
     for scope in ({}, {"gate": UNKNOWN}, {"queue": "a"}, {"tenant": DEFAULT_TENANT}, {"tenant": UNKNOWN}):
         with nothing_changed(db), refused("WL001", "there is no such gate"):
             call(db, "clear_gate", **scope)
 
 
 def test_an_id_and_a_scope_together_are_refused(db: Database) -> None:
-    gate = call_value(db, "set_gate", queue="a")
+    gate = set_gate(db, queue="a")
     with nothing_changed(db), refused("WL007"):
         call(db, "clear_gate", gate=gate, queue="a")
 
 
 def test_a_bound_role_clears_its_own_gates_only(db: Database, other: Session) -> None:
-    foreign = [call_value(db, "set_gate", **scope) for scope in SCOPES]
-    own = call_value(db, "set_gate", tenant=OTHER_TENANT)
+    foreign = [set_gate(db, **scope) for scope in SCOPES]
+    own = set_gate(db, tenant=OTHER_TENANT)
     bind(db, "operator", OTHER_TENANT)
     for gate in (*foreign, UNKNOWN):
         with nothing_changed(db), refused("WL001", "there is no such gate"):

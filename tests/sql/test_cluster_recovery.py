@@ -216,7 +216,7 @@ def test_a_gate_holds_parts_too(db: Database) -> None:
         {"tenant": DEFAULT_TENANT},
         {},
     ):
-        call(db, "set_gate", **scope)
+        call(db, "set_gate", **scope, everything=not scope)
         assert cluster.claim("a") == []
         call(db, "clear_gate", **scope)
     assert len(cluster.claim("a")) == 1

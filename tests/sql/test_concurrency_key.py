@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from tests.sql.steps import Session, refused
+from tests.sql.steps import Session, Word, refused
 from tests.sql.whole import assert_whole
 from tests.support import Clock, Database
 
@@ -202,6 +202,23 @@ def test_a_finish_in_the_handlers_transaction_passes_the_turn_on(db: Database, j
     jobs.finish(held)
     jobs.complete(held, tenants=[jobs.tenant])  # as the worker reports it afterwards
     assert claimed(jobs) == [second]
+
+
+@pytest.mark.parametrize("last", ["finished", "other"])
+def test_a_finish_that_is_never_reported_passes_the_turn_on(db: Database, jobs: Session, last: str) -> None:
+    """A refused word settles the lease, which goes with that or with its last job; then the worker dies."""
+    first, other, second = (jobs.enqueue(concurrency_key=key) for key in ("a", "b", "a"))
+    finished, held = jobs.claim(10)
+    assert (finished.job_id, held.job_id, finished.token) == (first, other, held.token)
+    if last == "finished":
+        jobs.fail(held, delays=[600])
+    jobs.finish(finished)
+    assert jobs.complete(Word(held.token, second)) == [(second, "lease_lost")]
+    if last == "other":
+        assert jobs.complete(held) == []
+    assert db.fetch_value("select count(*) from windlass_data.lease", role="superuser") == 0
+    assert claimed(jobs) == [second]
+    assert_whole(db)
 
 
 def test_an_idempotency_key_beside_it(db: Database, jobs: Session) -> None:

@@ -280,7 +280,8 @@ class World:
         self.say("set_limit", said)
 
     def gate(self) -> None:
-        self.say("set_gate", {**self.scope(), "reason": "closed"})
+        scope = self.scope()
+        self.say("set_gate", {**scope, "everything": not scope, "reason": "closed"})
 
     def say(self, function: str, said: dict[str, Any]) -> None:
         names = ", ".join(f"p_{name} => %s" for name in said)

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from tests.sql.steps import UNKNOWN, Session, refused
+from tests.sql.steps import DEFAULT_TENANT, UNKNOWN, Session, refused
 from tests.sql.whole import nothing_changed
 from tests.support import Clock, Database
 
@@ -78,6 +78,23 @@ def test_a_job_canceled_while_it_ran_says_why(jobs: Session) -> None:
     assert jobs.get(job_id).ended_reason is None
     jobs.fail(held, outcomes=["canceled"])
     assert (jobs.get(job_id).state, jobs.get(job_id).ended_reason) == ("canceled", "first")
+
+
+def test_a_job_that_its_handler_canceled_says_why(db: Database, jobs: Session) -> None:
+    said = {"type": "Canceled", "message": "no address"}
+    decided, asked, waiting = jobs.enqueue(), jobs.enqueue(), jobs.enqueue()
+    held = {one.job_id: one for one in jobs.claim(3)}
+    jobs.fail(held[decided], outcomes=["canceled"], errors=[said])
+    jobs.cancel(asked)
+    jobs.fail(held[asked], outcomes=["canceled"], errors=[said])
+    jobs.fail(held[waiting], errors=[ERROR])
+    jobs.cancel(waiting)
+    reasons = [jobs.get(job).ended_reason for job in (decided, asked, waiting)]
+    assert reasons == ["no address", None, None], "of whoever asked, who said nothing; and no failure's words"
+    conn = db.connect("superuser")
+    conn.execute("select set_config('windlass.tenant_id', %s, false)", [str(DEFAULT_TENANT)])
+    seen = conn.execute("select ended_reason from windlass.jobs order by id").fetchall()
+    assert [row[0] for row in seen] == reasons
 
 
 def test_a_reason_that_came_after_the_end_is_none_of_it(jobs: Session) -> None:

@@ -107,6 +107,19 @@ def test_a_repeat_with_the_same_id_finds_its_job_also_when_others_had_the_key(
     assert_whole(db)
 
 
+@pytest.mark.parametrize("scope", ["forever", "active"])
+@pytest.mark.parametrize("content", [{}, {"other": 1}])
+def test_a_repeat_with_the_same_id_finds_its_job_also_while_another_has_the_key(
+    db: Database, jobs: Session, scope: str, content: dict[str, int]
+) -> None:
+    mine = uuid4()
+    jobs.enqueue(id=mine, key="k", scope=scope)
+    jobs.cancel(mine)
+    jobs.enqueue(key="k", payload=content, scope="active")
+    with nothing_changed(db):
+        assert tuple(jobs.enqueue_row(id=mine, key="k", scope=scope)) == (mine, False)
+
+
 def test_a_repeat_with_the_same_id_is_the_same_job_also_after_its_end(db: Database, jobs: Session) -> None:
     """A caller whose commit went unanswered says the same again; the job may have run meanwhile."""
     mine = uuid4()

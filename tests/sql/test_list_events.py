@@ -42,7 +42,7 @@ def told(db: Database, jobs: Session) -> dict[str, UUID]:
     return {"canceled": canceled, "dead": dead, **ends}
 
 
-def test_deeds_and_ends_newest_first_each_once(db: Database, told: dict[str, UUID]) -> None:
+def test_deeds_and_ends_by_their_ids_each_once(db: Database, told: dict[str, UUID]) -> None:
     for limit in (1, 2, 5, 50):
         rows = read_all(db, limit=limit)
         assert sorted((row.action, row.job_id) for row in rows if row.job_id) == sorted(
@@ -145,7 +145,7 @@ def test_a_page_that_finds_little_ends_with_a_cursor_to_go_on_from(db: Database)
 
 def test_the_installation_has_an_audit_of_its_own(db: Database, told: dict[str, UUID]) -> None:
     call(db, "set_queue", queue="q", mode="strict", actor="root")
-    call(db, "set_gate", actor="root", reason="all stop")
+    call(db, "set_gate", everything=True, actor="root", reason="all stop")
     assert sorted(row.action for row in read_all(db, NIL)) == ["gate.set", "queue.set"]
     assert "queue.set" not in {row.action for row in read_all(db)}
 

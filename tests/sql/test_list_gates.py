@@ -27,14 +27,14 @@ def test_every_field_oldest_first(db: Database, clock: Clock) -> None:
     )
     clock.advance(1)
     later = clock.freeze()
-    second = call_value(db, "set_gate")
+    second = call_value(db, "set_gate", everything=True)
     rows = call(db, "list_gates")
     assert tuple(rows[0]) == (first, DEFAULT_TENANT, "q", "k", "n", "why", "ada", now, until, False)
     assert tuple(rows[1]) == (second, None, None, None, None, "", "windlass_app", later, None, False)
 
 
 def test_an_expired_gate_holds_no_longer(db: Database, clock: Clock) -> None:
-    call(db, "set_gate", expires_at=clock.now() + timedelta(minutes=1))
+    call(db, "set_gate", everything=True, expires_at=clock.now() + timedelta(minutes=1))
     assert len(call(db, "list_gates")) == 1
     clock.advance(timedelta(minutes=2))
     assert call(db, "list_gates") == []

@@ -85,7 +85,7 @@ def test_gated_means_that_nothing_of_it_can_be_claimed(
     db: Database, jobs: Session, clock: Clock, scope: dict[str, Any], all_gated: bool, mine_gated: bool
 ) -> None:
     jobs.enqueue()
-    call(db, "set_gate", expires_at=clock.now() + timedelta(hours=1), **scope)
+    call(db, "set_gate", expires_at=clock.now() + timedelta(hours=1), everything=not scope, **scope)
     assert queues(db)["default"].gated is all_gated
     assert queues(db, tenant=DEFAULT_TENANT)["default"].gated is mine_gated
     clock.advance(timedelta(hours=2))

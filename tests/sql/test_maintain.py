@@ -82,7 +82,7 @@ def test_a_bound_session_removes_only_gates_and_requests_of_its_tenant(
     for side in (jobs, other):
         leave_a_request(db, side, "succeeded")
         call(db, "set_gate", tenant=side.tenant, reason="so", expires_at=now + timedelta(seconds=1))
-    call(db, "set_gate", reason="so", expires_at=now + timedelta(seconds=1))
+    call(db, "set_gate", everything=True, reason="so", expires_at=now + timedelta(seconds=1))
     bind(db, "worker", other.tenant)
     clock.freeze(now + timedelta(seconds=2))
     row = maintain(db, "worker")

@@ -5,6 +5,7 @@ import threading
 import pytest
 from psycopg import IsolationLevel
 
+from tests.sql.bulk import measure
 from tests.sql.operate import bind, call_value, callers
 from tests.sql.steps import OTHER_TENANT, Session
 from tests.sql.whole import assert_whole, nothing_changed
@@ -44,6 +45,22 @@ def test_a_lane_is_not_retired_while_somebody_puts_a_job_into_it(db: Database, j
     assert retire(db) == 0, "it looks empty, but an open transaction has said that it is not"
     slow.conn.commit()
     assert jobs.claim_one().job_id == job_id
+
+
+def test_what_a_held_snapshot_keeps_is_not_walked_over(db: Database, jobs: Session) -> None:
+    holder = db.connect(autocommit=False)
+    holder.isolation_level = IsolationLevel.REPEATABLE_READ
+    jobs.enqueue_many([{"kind": "mail"}] * 6_000)
+    holder.execute("select count(*) from pg_class")
+    for _ in range(6):
+        claimed = jobs.claim(limit=1_000)
+        jobs.complete(*claimed)
+    jobs.enqueue()
+    with db.connect(autocommit=False) as conn:
+        measure(conn, "select windlass.retire_lanes()")  # what a session reads when it says it first
+        cost = measure(conn, "select windlass.retire_lanes()")
+    assert listed(db) == 1
+    assert cost.pages < 40
 
 
 def test_whoever_comes_while_a_lane_is_retired_lists_it_again(db: Database, jobs: Session) -> None:

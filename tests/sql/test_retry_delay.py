@@ -8,7 +8,7 @@ import pytest
 
 from tests.sql.steps import Session
 from tests.support import Clock, Database
-from windlass.model.retry import RETRY_PRESETS, RetryPolicy
+from windlass.model.retry import MAX_DELAY_SECONDS, RETRY_PRESETS, RetryPolicy
 
 pytestmark = pytest.mark.every_version
 
@@ -56,6 +56,19 @@ def test_the_database_agrees_on_policies_of_all_sizes(db: Database) -> None:
             jitter=source.choice(["none", "tenth", "full"]),
         )
         check(db, policy, policy)
+
+
+@pytest.mark.parametrize("cap", [None, 2 * MAX_DELAY_SECONDS, MAX_DELAY_SECONDS, 0.95 * MAX_DELAY_SECONDS])
+def test_no_jitter_goes_beyond_ten_years(db: Database, cap: float | None) -> None:
+    """Beyond a smaller cap it does go: up to a tenth, as it says."""
+    policy = RetryPolicy(base_seconds=3600, cap_seconds=cap, jitter="tenth")
+    check(db, policy, policy)
+    longest = max(max(waits) for waits in delays(db, policy, (0.0, 0.5, 1 - 2**-53)))
+    assert longest <= MAX_DELAY_SECONDS
+    assert longest == pytest.approx(MAX_DELAY_SECONDS)
+    hour = RetryPolicy(cap_seconds=3600, jitter="tenth")
+    assert hour.delay_bounds(50)[1] == pytest.approx(3960)
+    check(db, hour, hour)
 
 
 def test_a_stored_policy_may_leave_out_what_it_does_not_change(jobs: Session, clock: Clock) -> None:

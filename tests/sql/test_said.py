@@ -9,7 +9,7 @@ pytestmark = pytest.mark.every_version
 
 SAID = "select what from windlass_data.said order by 1"
 WAYS = {
-    "gate": "select windlass.set_gate(p_reason => 'test')",
+    "gate": "select windlass.set_gate(p_everything => true)",
     "job_limit": "select windlass.set_limit(p_queue => 'default', p_concurrency => 1, p_reason => 'test')",
     "queue": "select windlass.set_queue('default', 'strict')",
     "role_tenant": f"select windlass.bind_role('test_producer', '{DEFAULT_TENANT}')",

@@ -23,7 +23,7 @@ def set_gate(db: Database, **scope: Any) -> UUID:
 @pytest.mark.parametrize(
     ("scope", "passes"),
     [
-        ({}, set()),
+        ({"everything": True}, set()),
         ({"tenant": DEFAULT_TENANT}, {"theirs"}),
         ({"queue": "slow"}, {"mail", "report", "theirs"}),
         ({"kind": "mail"}, {"slow", "report"}),
@@ -55,7 +55,7 @@ def test_what_each_scope_holds(
 def test_what_runs_already_runs_on(db: Database, jobs: Session) -> None:
     jobs.enqueue()
     held = jobs.claim_one()
-    set_gate(db)
+    set_gate(db, everything=True)
     assert jobs.renew(held.token) == [(held.token, held.job_id, "gated")], "so that it starts nothing of it"
     assert jobs.complete(held) == []
 
@@ -105,7 +105,7 @@ def test_a_gate_set_anew_after_its_expiry_holds_since_then(db: Database, clock: 
 
 def test_the_deed_is_recorded_for_the_tenant_or_for_the_installation(db: Database) -> None:
     set_gate(db, tenant=DEFAULT_TENANT, queue="mail", reason="flood", actor="ada")
-    set_gate(db, reason="all stop")
+    set_gate(db, reason="all stop", everything=True)
     assert events(db, DEFAULT_TENANT) == [("ada", "gate.set", None, "flood")]
     assert events(db, NIL) == [("windlass_app", "gate.set", None, "all stop")]
     ((details,),) = events(db, DEFAULT_TENANT, "details")
@@ -115,6 +115,9 @@ def test_the_deed_is_recorded_for_the_tenant_or_for_the_installation(db: Databas
 @pytest.mark.parametrize(
     "wrong",
     [
+        {},
+        {"queue": None},
+        {"queue": "mail", "everything": True},
         {"queue": ""},
         {"queue": "a b"},
         {"queue": "q" * 101},
@@ -122,9 +125,9 @@ def test_the_deed_is_recorded_for_the_tenant_or_for_the_installation(db: Databas
         {"kind": "k" * 201},
         {"node": ""},
         {"node": "n" * 201},
-        {"expires_at": "2001-01-01"},
-        {"expires_at": "infinity"},
-        {"expires_at": "20000-01-01Z"},
+        {"expires_at": "2001-01-01", "queue": "q"},
+        {"expires_at": "infinity", "queue": "q"},
+        {"expires_at": "20000-01-01Z", "queue": "q"},
     ],
 )
 def test_bad_input_is_refused(db: Database, wrong: dict[str, Any]) -> None:

@@ -305,7 +305,7 @@ def test_a_gate_and_foreign_queues_hold_for_named_lanes_too(db: Database, jobs: 
     lanes = db.fetch("select id from windlass_data.lane", role="superuser")
     named = [row.id for row in lanes]
     text = "select kind from windlass.claim_jobs(%s, array['default'], null, 10, 30, false, %s, %s, true)"
-    jobs.call("select windlass.set_gate(p_reason => 'test')")
+    jobs.call("select windlass.set_gate(p_everything => true)")
     assert jobs.call(text, jobs.node, named, [0] * len(named)) == []
     jobs.call("select windlass.clear_gate()")
     assert [row.kind for row in jobs.call(text, jobs.node, named, [0] * len(named))] == ["a"]

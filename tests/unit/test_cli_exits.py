@@ -51,6 +51,33 @@ def test_an_error_as_json() -> None:
     }
 
 
+def test_an_error_as_json_says_what_to_do_too() -> None:
+    def hint(error: NotFound) -> str:
+        return str(json.loads(report(*describe(error), as_json=True))["error"]["details"]["hint"])
+
+    assert hint(NotFound("there is no job 7")).startswith("Check the name or id")
+    assert hint(NotFound("there is no job 7", hint="Look again.")) == "Look again."
+
+
+def test_a_refused_choice_has_no_words_of_the_library(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["queues", "set", "mail", "--mode", "bogus"]) == Exit.USAGE
+    told = capsys.readouterr().err
+    assert "Invalid value for '--mode': 'bogus' is not one of 'fair', 'strict'." in told
+
+
+def test_all_excludes_a_filter_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["jobs", "redrive", "--all", "--kind", "mail"]) == Exit.USAGE
+    assert "--all is every dead job of the tenant: it excludes ids and filters" in capsys.readouterr().err
+    assert run(["jobs", "redrive"]) == Exit.USAGE
+    assert "or say --all" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("interval", ["0", "99ms"])
+def test_top_does_not_look_without_a_pause(interval: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["top", "--interval", interval]) == Exit.INVALID_INPUT
+    assert "--interval must be 0.1 s or more" in capsys.readouterr().err
+
+
 def test_no_error_message_can_play_with_the_terminal() -> None:
     assert "\x1b" not in report(*describe(InvalidInput("bad \x1b[2J name")), as_json=False)
 

@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import typer
 
-from windlass.cli.options import WrongUsage, split_names, to_moment, to_seconds
+from windlass.cli.costs import to_day
+from windlass.cli.options import WrongUsage, split_names, to_moment, to_moment_or_span, to_seconds
 
 
 @pytest.mark.parametrize(
@@ -42,8 +43,22 @@ def test_a_moment_needs_its_time_zone() -> None:
         to_moment("tomorrow")
 
 
+def test_where_times_and_lengths_are_taken_a_refusal_names_both() -> None:
+    assert to_moment_or_span("2h") == timedelta(hours=2)
+    with pytest.raises(
+        typer.BadParameter, match=r"'yesterday' is neither a time such as .* nor a length of time"
+    ):
+        to_moment_or_span("yesterday")
+    assert to_day("30d") == timedelta(days=30)
+    with pytest.raises(
+        typer.BadParameter, match=r"'yesterday' is neither a day such as .* nor a length of time"
+    ):
+        to_day("yesterday")
+
+
 def test_names_may_be_repeated_or_separated_by_commas() -> None:
-    assert split_names(None) is None
-    assert split_names(["mail, reports", "mail"]) == ["mail", "reports"]
-    with pytest.raises(WrongUsage, match="empty"):
-        split_names(["mail,,reports"])
+    assert split_names(None, "--queue") is None
+    assert split_names(["mail, reports", "mail"], "--queue") == ["mail", "reports"]
+    for wrong in ("mail,,reports", ""):
+        with pytest.raises(WrongUsage, match="--queue: a name in the list is empty"):
+            split_names([wrong], "--queue")

@@ -178,3 +178,14 @@ def test_a_read_only_transaction_may_be_a_standbys_or_the_logins() -> None:
     hint = from_sqlstate("25006", "cannot execute INSERT in a read-only transaction").details["hint"]
     assert "standby" in hint
     assert "default_transaction_read_only" in hint
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("failed: refused\n\tIs the server running?", "failed: refused; Is the server running?"),
+        ("All failures were:\n- host: 'a'\n- host: 'b'\n", "All failures were: - host: 'a'; - host: 'b'"),
+    ],
+)
+def test_what_the_library_says_of_a_connection_is_one_line(message: str, told: str) -> None:
+    assert from_sqlstate(None, message).message == told

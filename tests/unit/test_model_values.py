@@ -2,8 +2,10 @@
 
 import json
 import math
+import pickle
 import time
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import RFC_4122
 
@@ -115,6 +117,8 @@ def test_snooze_takes_a_delay_or_a_moment() -> None:
         {"seconds": "30"},
         {"seconds": True},
         {"seconds": timedelta(seconds=-1)},
+        {"until": "2030-01-01"},
+        {"until": 5},
     ],
     ids=str,
 )
@@ -123,11 +127,45 @@ def test_snooze_refuses(arguments: dict[str, Any]) -> None:
         Snooze(**arguments)
 
 
+def test_what_cannot_even_be_shown_is_refused_too() -> None:
+    for seconds, shown in ((10**400, "10{99}…"), (-(10**5000), "an int")):  # more digits than Python writes
+        with pytest.raises(InvalidInput, match=f"takes from 0 seconds to ten years, not {shown}$"):
+            RetryAfter(seconds)
+        with pytest.raises(InvalidInput, match="Snooze takes from 0 seconds to ten years"):
+            Snooze(seconds)
+
+
 def test_reasons_are_made_storable() -> None:
     assert RetryAfter(timedelta(seconds=3), "busy\x00").reason == "busy\\x00"
     assert RetryAfter(3).delay_seconds == 3.0
     assert Cancel("\ud800").reason == "\\ud800"
     assert len(Skip("é" * 10_000).reason.encode()) <= 2_000
+
+
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+def test_an_exception_can_be_the_reason() -> None:
+    assert Cancel(ValueError("no address")) == Cancel("no address")
+    assert Skip(ValueError()).reason == "ValueError"
+    assert RetryAfter(60, KeyError("to\x00")).reason == "'to\\x00'"
+    assert Cancel(Mute()).reason == "(no text: str() raised RuntimeError)"
+    assert Cancel(None) == Cancel() == Cancel("")
+    assert len(Skip(ValueError("é" * 10_000)).reason.encode()) <= 2_000
+
+
+@pytest.mark.parametrize("reason", [5, b"no", ["no"], ValueError], ids=str)
+def test_nothing_else_can(reason: Any) -> None:
+    for make in (Cancel, Skip, partial(RetryAfter, 60)):
+        with pytest.raises(InvalidInput, match="takes a text or an exception as the reason, not "):
+            make(reason)
+
+
+def test_decisions_travel_between_processes() -> None:
+    for made in (Cancel("no"), Skip("no"), RetryAfter(3, "no"), Snooze(3)):
+        assert pickle.loads(pickle.dumps(made)) == made
 
 
 @given(st.integers(0, 2**48 * 1_000_000 - 1))

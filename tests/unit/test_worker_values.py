@@ -243,7 +243,9 @@ async def test_only_an_attempt_that_had_begun_is_given_back_with_its_duration() 
     said: list[Any] = []
     registry.add(JobDefinition.from_function(kind))
     attempts = Attempts(
-        registry, 1, "w", Limits(), say=lambda _, word: said.append(word), ended=lambda _: None
+        *(registry, 1, "w", Limits(), lambda *_: None),
+        say=lambda _, word: said.append(word),
+        ended=lambda _: None,
     )
     jobs = [a_job(), a_job()]
     for job in jobs:

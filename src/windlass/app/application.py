@@ -12,6 +12,7 @@ from windlass.app.cluster import ClusterDecorator, LeaderDecorator
 from windlass.app.function import JobDecorator
 from windlass.app.redrive import RedriveOptions, refuse_broken_patch
 from windlass.client import AsyncClient, SyncClient, TenantName, database_url
+from windlass.client.detours import Place, detoured, detours_for, going_by
 from windlass.client.redrive import new_redrive
 from windlass.cluster.kinds import ClusterKinds
 from windlass.cluster.services import TendingWorker
@@ -44,13 +45,15 @@ class Windlass:
     ) -> None:
         if database_url is not None and settings is not None:
             raise InvalidInput("give either a database URL or settings, and not both")
+        if not isinstance(settings, Settings | None):
+            raise InvalidInput("settings are made by Settings.from_env(…), or by Settings(…)")
         self.registry = Registry()
         self.job = JobDecorator(self, self.registry)
         self.cluster = ClusterKinds()
         self.cluster_job = ClusterDecorator(self, self.cluster)
         self.leader_job = LeaderDecorator(self, self.cluster)
-        self._database_url = database_url
-        self._settings = settings
+        self._named = database_url if settings is None else settings.database_url
+        self._settings = None if settings is None else detoured(settings, self._named)
         self._client_options: dict[str, Any] = {
             "tenant": tenant,
             "actor": actor,
@@ -64,7 +67,7 @@ class Windlass:
     def settings(self) -> Settings:
         """The settings given, else those of the environment when they are first needed."""
         if self._settings is None:
-            self._settings = Settings.from_env(database_url=self._database_url)
+            self._settings = detoured(Settings.from_env(database_url=self._named), self._named)
         return self._settings
 
     @property
@@ -106,12 +109,12 @@ class Windlass:
         recovers what dead workers held, and keeps days, retention, the audit and the sums of costs.  Without
         `tends` that is left to others.
         """
-        settings = self.settings
+        settings, url = self.settings, self.database_url
         make: Callable[..., Worker] = SystemWorker
         if tends:
             make = partial(TendingWorker, retention_days=settings.retention_days)
         return make(
-            self.database_url,
+            url,
             self.registry,
             queues=settings.queues if queues is None else queues,
             concurrency=settings.concurrency if concurrency is None else concurrency,
@@ -124,6 +127,7 @@ class Windlass:
             telemetry=telemetry,
             max_result_bytes=settings.max_result_bytes,
             max_error_bytes=settings.max_error_bytes,
+            detours=detours_for(self._named, Place(url, settings.listen_url, settings.pooler)),
         )
 
     async def redrive(
@@ -152,12 +156,16 @@ class Windlass:
 
     @contextmanager
     def at(self, database_url: str) -> Iterator[Self]:
-        """Use another database within the block; other settings stay, but for those that lead elsewhere."""
-        before = self._settings, self._client, self._sync
-        elsewhere = {"database_url": database_url, "listen_url": None, "pooler": "none"}
-        self._settings, self._client, self._sync = self.settings.model_copy(update=elsewhere), None, None
+        """Use another database within the block; other settings stay, but for those that lead elsewhere.
+
+        So do the child processes of workers that are made within it.
+        """
+        before, place = (self._settings, self._client, self._sync), Place(database_url)
+        elsewhere = self.settings.model_copy(update=place._asdict())
+        self._settings, self._client, self._sync = elsewhere, None, None
         try:
-            yield self
+            with going_by(self._named, place):
+                yield self
         finally:
             self.close_sync()
             self._settings, self._client, self._sync = before

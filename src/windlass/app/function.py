@@ -10,8 +10,9 @@ from uuid import UUID
 from windlass.app.options import options_of, refuse_reserved, refuse_unknown, shown_signature
 from windlass.client import AsyncClient, JobHandle, SyncClient, SyncJobHandle, TenantName
 from windlass.errors import InvalidInput
-from windlass.model import NewJob, RetryPolicy, Scope, retry_preset
-from windlass.model.names import concurrency_key_text
+from windlass.model import NewJob, RetryPolicy, Scope
+from windlass.model.names import as_list, concurrency_key_text
+from windlass.model.retry import as_policy
 from windlass.worker.context import JobContext
 from windlass.worker.keys import KeySource
 from windlass.worker.registry import Isolation, JobDefinition, Registry
@@ -138,7 +139,8 @@ class Enqueuer(Generic[P, R]):
 
     def _each(self, payloads: Iterable[Any]) -> list[NewJob]:
         kind = self.definition
-        return [self._describe(*_called(kind.encode_keyed, kind, payload)) for payload in payloads]
+        given = as_list(payloads, "payloads")
+        return [self._describe(*_called(kind.encode_keyed, kind, payload)) for payload in given]
 
     def _encode(self, payload: Any) -> Any:
         return _called(self.definition.encode_payload, self.definition, payload)
@@ -157,7 +159,7 @@ class Enqueuer(Generic[P, R]):
         """What is sent beside the payload, whose own concurrency key is `found`."""
         kind, said = self.definition, self._options
         retry = said.get("retry")
-        policy = retry_preset(retry) if isinstance(retry, str) else retry or kind.retry
+        policy = as_policy(retry) or kind.retry
         attempts = said.get("max_attempts")
         return {
             "kind": kind.kind,

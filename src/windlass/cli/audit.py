@@ -20,7 +20,7 @@ from windlass.cli.options import (
 from windlass.cli.output import Column, note, print_json, print_table, say
 from windlass.cli.progress import advancing
 from windlass.cli.session import open_client, read_settings, resolve_moment
-from windlass.cli.text import plain, stamp
+from windlass.cli.text import brief_stamp, plain, stamp
 from windlass.cli.tree import listing_group
 from windlass.client import SyncClient
 from windlass.errors import Forbidden
@@ -59,7 +59,11 @@ def list_events(
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """List what was done and how jobs ended, newest first.
+    """List what was done and how jobs ended; the latest deed or enqueue first.
+
+    A deed and a death stand where they happened. Any other end of a job stands
+    where the job was enqueued: below what was done meanwhile, however late it
+    came. --since 10m shows all that happened lately, wherever it stands.
 
     Examples:
       windlass audit list --actor ann@example --since 1d
@@ -67,7 +71,7 @@ def list_events(
       windlass audit list --job "$id" --json
     """
     _refuse_both(tenant, installation=installation)
-    filters: dict[str, Any] = {"by": actor, "actions": split_names(action), "job": job}
+    filters: dict[str, Any] = {"by": actor, "actions": split_names(action, "--action"), "job": job}
     with open_client(database_url, tenant) as client:
         filters["from_"] = resolve_moment(client, since, -1)
         filters["to"] = resolve_moment(client, until, -1)
@@ -76,12 +80,12 @@ def list_events(
         print_json({"items": page.items, "next_cursor": page.next_cursor})
         return
     columns: list[Column[Event]] = [
-        Column("TIME", lambda event: stamp(event.at)),
+        Column("TIME", lambda event: stamp(event.at), brief=lambda event: brief_stamp(event.at)),
         Column("ACTION", lambda event: event.action),
-        Column("BY", lambda event: event.actor),
+        Column("BY", lambda event: event.actor, wraps=10),
         Column("JOB", lambda event: event.job_id),
-        Column("REASON", lambda event: event.reason),
-        Column("PLACE", lambda event: event.place, right=True),
+        Column("REASON", lambda event: event.reason, wraps=20, spare=1),
+        Column("PLACE", lambda event: event.place, right=True, spare=2),
     ]
     print_table(columns, page.items, empty="no events")
     if page.next_cursor is not None:

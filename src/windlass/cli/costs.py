@@ -25,7 +25,12 @@ def to_day(text: str) -> date | timedelta:
             return date.fromisoformat(text)
         except ValueError:
             raise typer.BadParameter(f"{text!r} is not a day such as 2030-01-31") from None
-    return timedelta(seconds=to_seconds(text))
+    try:
+        return timedelta(seconds=to_seconds(text))
+    except typer.BadParameter:
+        raise typer.BadParameter(
+            f"{text!r} is neither a day such as 2030-01-31 nor a length of time such as 30d"
+        ) from None
 
 
 @app.command("costs")
@@ -58,7 +63,7 @@ def list_costs(
     """
     if all_tenants and tenant is not None:
         raise WrongUsage("--tenant and --all-tenants exclude each other")
-    names = split_names(by) or (["tenant", "kind"] if all_tenants else ["kind"])
+    names = split_names(by, "--by") or (["tenant", "kind"] if all_tenants else ["kind"])
     if unknown := set(names) - set(_BY):
         raise WrongUsage(f"costs are added up by {', '.join(_BY)}, not by {min(unknown)!r}")
     with open_client(database_url, tenant) as client:
@@ -66,8 +71,8 @@ def list_costs(
             by=names,
             since=_resolve(client, since),
             until=_resolve(client, until),
-            queues=split_names(queue),
-            kinds=split_names(kind),
+            queues=split_names(queue, "--queue"),
+            kinds=split_names(kind, "--kind"),
             limit=limit,
             all_tenants=all_tenants,
         )

@@ -95,7 +95,8 @@ def describe(error: BaseException) -> tuple[str, str, Mapping[str, Any]]:
     if isinstance(error, typer.Abort):
         return "aborted", "nothing was done", {}
     if isinstance(error, typer.TyperException):
-        return "usage", error.format_message().strip(), _usage_details(error)
+        # The parser leaves in what pydantic puts before a sentence.
+        return "usage", error.format_message().strip().replace("Value error, ", ""), _usage_details(error)
     sentence = str(error).strip() or "no further words"
     return "internal", f"{type(error).__name__}: {sentence}", {}
 
@@ -114,13 +115,14 @@ def report(
     error: BaseException | None = None,
 ) -> str:
     """The text for standard error; with the traceback of `error`, if that is given."""
+    advice = (details or {}).get("hint") or _WHAT_TO_DO.get(code)
     if as_json:
-        found = {"code": code, "message": message, "details": plain(details or {})}
+        hint = {"hint": advice} if advice else {}
+        found = {"code": code, "message": message, "details": plain({**(details or {}), **hint})}
         if error is not None:
             found["traceback"] = "".join(traceback.format_exception(error))
         return json.dumps({"error": found})
     shown = f"windlass: {clean(message, lines=True)} [{code}]" if message else ""
-    advice = (details or {}).get("hint") or _WHAT_TO_DO.get(code)
     if advice:
         shown += f"\n  {clean(str(advice), lines=True)}"
     if error is not None:

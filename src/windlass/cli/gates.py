@@ -9,7 +9,7 @@ import typer
 from windlass.cli.options import AsJson, DatabaseUrl, Reason, TenantName, WrongUsage, to_id, to_moment_or_span
 from windlass.cli.output import Column, print_json, print_table, say
 from windlass.cli.session import open_client, resolve_moment
-from windlass.cli.text import stamp
+from windlass.cli.text import brief_stamp, stamp
 from windlass.cli.tree import listing_group
 from windlass.model import Gate
 
@@ -37,12 +37,22 @@ def list_gates(tenant: TenantName = None, database_url: DatabaseUrl = None, as_j
         return
     columns: list[Column[Gate]] = [
         Column("ID", lambda gate: gate.id),
-        Column("HOLDS", lambda gate: gate.scope),
-        Column("REASON", lambda gate: gate.reason),
-        Column("BY", lambda gate: gate.actor),
-        Column("RUNNING", lambda gate: "released" if gate.releases else "runs on"),
-        Column("SINCE", lambda gate: stamp(gate.created_at)),
-        Column("UNTIL", lambda gate: gate.expires_at and stamp(gate.expires_at)),
+        Column("HOLDS", lambda gate: gate.scope, wraps=12),
+        Column("REASON", lambda gate: gate.reason, wraps=20),
+        Column("BY", lambda gate: gate.actor, wraps=10, spare=2),
+        Column("RUNNING", lambda gate: "released" if gate.releases else "runs on", spare=4),
+        Column(
+            "SINCE",
+            lambda gate: stamp(gate.created_at),
+            brief=lambda gate: brief_stamp(gate.created_at),
+            spare=3,
+        ),
+        Column(
+            "UNTIL",
+            lambda gate: gate.expires_at and stamp(gate.expires_at),
+            brief=lambda gate: gate.expires_at and brief_stamp(gate.expires_at),
+            spare=1,
+        ),
     ]
     print_table(columns, gates, empty="no gates")
 
@@ -89,6 +99,7 @@ def set_gate(
             reason=reason,
             expires_at=expires_at,
             release=release,
+            everything=everything,
         )
     if as_json:
         print_json({"id": gate_id, "expires_at": expires_at})

@@ -62,8 +62,8 @@ def print_limits(limits: Sequence[Limit]) -> None:
         Column("WAITING", _waiting, right=True, style=_paint(_waiting_full)),
         Column("SPENT", _spent, right=True, style=_paint(_spent_much)),
         Column("AGAIN", lambda limit: again(limit.again_at, limit.read_at)),
-        Column("REASON", lambda limit: limit.reason),
-        Column("BY", lambda limit: limit.actor),
+        Column("REASON", lambda limit: limit.reason, wraps=12, spare=1),
+        Column("BY", lambda limit: limit.actor, wraps=10, spare=2),
     ]
     print_table(columns, limits, empty="no limits")
 
@@ -153,7 +153,7 @@ def clear_limit(
       windlass limits clear --queue mail --what rate --reason "relay is back"
     """
     _require_scope(tenant, queue, kind, everything=everything)
-    names = split_names(what)
+    names = split_names(what, "--what")
     if unknown := set(names or ()) - set(LIMITED):
         raise WrongUsage(f"--what is any of {', '.join(LIMITED)}, not {min(unknown)!r}")
     with open_client(database_url) as client:

@@ -8,7 +8,7 @@ import typer
 from windlass.cli.options import AsJson, DatabaseUrl, Reason
 from windlass.cli.output import Column, print_json, print_table, say
 from windlass.cli.session import open_client
-from windlass.cli.text import stamp
+from windlass.cli.text import brief_stamp, stamp
 from windlass.cli.tree import listing_group
 from windlass.model import Node
 
@@ -44,14 +44,19 @@ def _columns(nodes: Sequence[Node]) -> list[Column[Node]]:
         Column("NODE", lambda node: node.name),
         Column("ID", lambda node: node.id),
         Column("STATE", shown_state, style=lambda node: "green" if node.active else "dim"),
-        Column("ROLE", _role),
+        Column("ROLE", _role, spare=2),
         Column("RUNNING", lambda node: f"{node.running}/{node.concurrency}", right=True),
-        Column("QUEUES", lambda node: ",".join(node.queues)),
-        Column("KINDS", lambda node: ",".join(node.kinds)),
-        Column("HOST", _host),
-        Column("ADDRESS", lambda node: node.address),
-        Column("VERSION", lambda node: node.version),
-        Column("HEARTBEAT", lambda node: stamp(node.heartbeat_at)),
+        Column("QUEUES", lambda node: ",".join(node.queues), wraps=12, spare=1),
+        Column("KINDS", lambda node: ",".join(node.kinds), wraps=12, spare=3),
+        Column("HOST", _host, spare=5),
+        Column("ADDRESS", lambda node: node.address, spare=7),
+        Column("VERSION", lambda node: node.version, spare=6),
+        Column(
+            "HEARTBEAT",
+            lambda node: stamp(node.heartbeat_at),
+            brief=lambda node: brief_stamp(node.heartbeat_at),
+            spare=4,
+        ),
     ]
     named = any(node.address not in ("", _host(node)) for node in nodes)
     return [column for column in columns if named or column.title != "ADDRESS"]

@@ -135,12 +135,17 @@ def to_moment_or_span(text: str) -> datetime | timedelta:
     """A moment, or a length of time that the command counts from now."""
     if text[:4].isdecimal() and text[4:5] == "-":
         return to_moment(text)
-    return timedelta(seconds=to_seconds(text))
+    try:
+        return timedelta(seconds=to_seconds(text))
+    except typer.BadParameter:
+        raise typer.BadParameter(
+            f"{text!r} is neither a time such as 2030-01-31T09:00:00Z nor a length of time such as 30m or 2h"
+        ) from None
 
 
-def split_names(values: list[str] | None) -> list[str] | None:
+def split_names(values: list[str] | None, option: str) -> list[str] | None:
     """`--queue a,b --queue c` is a, b, c; None when nothing was named."""
     names = [name.strip() for value in values or [] for name in value.split(",")]
     if any(not name for name in names):
-        raise WrongUsage("a name in the list is empty")
+        raise WrongUsage(f"{option}: a name in the list is empty")
     return list(dict.fromkeys(names)) or None

@@ -2,10 +2,10 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
 
+from windlass.cli.narrow import Column, fit
 from windlass.cli.text import clean, plain
 
 __all__ = [
@@ -23,17 +23,6 @@ __all__ = [
 T = TypeVar("T")
 
 MAX_CELL = 160
-
-
-@dataclass(frozen=True, slots=True)
-class Column(Generic[T]):
-    """A column of a table: its title and how a cell is read from an item."""
-
-    title: str
-    read: Callable[[T], object]
-    right: bool = False
-    style: Callable[[T], str] | None = None
-    """How Rich paints the cell, where there are colors."""
 
 
 def on_terminal() -> bool:
@@ -72,7 +61,11 @@ def print_table(columns: Sequence[Column[T]], items: Sequence[T], *, empty: str)
     if on_terminal():
         from rich.console import Console
 
-        Console().print(make_table(columns, items))
+        console = Console()
+        table, left_out = make_table(columns, items, console.width)
+        console.print(table)
+        if left_out:
+            note(f"Left out, for want of room: {', '.join(left_out)}")
     else:
         _print_plain(columns, _cells(columns, items))
 
@@ -99,26 +92,35 @@ def _print_plain(columns: Sequence[Column[Any]], cells: list[list[str]]) -> None
         print("  ".join(padded).rstrip())
 
 
-def make_table(columns: Sequence[Column[T]], items: Sequence[T]) -> Any:
-    """One line per item, as Rich draws it."""
+def make_table(columns: Sequence[Column[T]], items: Sequence[T], width: int) -> tuple[Any, list[str]]:
+    """One line per item, as Rich draws it in so many characters, and which columns had no room."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
-    for column in columns:
-        # An id must stay in one piece, to be copied.
+    shown = fit(columns, items, width, _cell)
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        header_style="bold",
+        pad_edge=False,
+        show_edge=not shown.narrow,
+        padding=(0, 1, 0, 0) if shown.narrow else (0, 1),
+    )
+    for column in shown.columns:
         table.add_column(
-            column.title, justify="right" if column.right else "left", no_wrap=column.title == "ID"
+            column.title,
+            justify="right" if column.right else "left",
+            no_wrap=not shown.folds(column),
+            overflow="fold",
         )
-    for item, row in zip(items, _cells(columns, items), strict=True):
+    for item, row in zip(items, shown.rows, strict=True):
         table.add_row(
             *(
                 Text(text, style=column.style(item) if column.style else "")
-                for column, text in zip(columns, row, strict=True)
+                for column, text in zip(shown.columns, row, strict=True)
             )
         )
-    return table
+    return table, shown.left_out
 
 
 def print_fields(fields: Iterable[tuple[str, object]]) -> None:

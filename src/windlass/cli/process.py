@@ -13,7 +13,7 @@ import typer
 from windlass.app import Windlass
 from windlass.cli.load import load_app
 from windlass.cli.options import split_names, to_seconds
-from windlass.cli.output import print_fields, print_json
+from windlass.cli.output import print_fields, print_lines
 from windlass.client import programs_dir
 from windlass.errors import InvalidInput
 from windlass.node import Node, run_node
@@ -80,7 +80,7 @@ def run(
 
     The schema of a database that was given is only checked: who runs jobs there should not own its tables.
     """
-    said = {"database_url": database_url, "queues": split_names(queues), **overrides}
+    said = {"database_url": database_url, "queues": split_names(queues, "--queues"), **overrides}
     given = {name: value for name, value in said.items() if value is not None}
     settings = Settings.from_env({}, **{**app.settings.model_dump(), **given})
     configure_logging(settings.log_format, settings.log_level, worker_id=settings.node_name)
@@ -116,18 +116,20 @@ def _announce(node: Node, app: Windlass, settings: Settings, *, as_json: bool) -
     """Say what is ready, at once: a script may wait for it."""
     server, worker = node.server, node.worker
     if as_json:
-        print_json(
-            {
-                "node_id": None if worker is None else worker.node_id,
-                "node_name": settings.node_name,
-                "pid": os.getpid(),
-                "kinds": _kinds(app),
-                "queues": settings.queues,
-                "concurrency": settings.concurrency,
-                "database_url": masked_url(node.url),
-                "data_dir": None if server is None else server.data_dir,
-                "server_started": server is not None and server.owner,
-            }
+        print_lines(
+            [
+                {
+                    "node_id": None if worker is None else worker.node_id,
+                    "node_name": settings.node_name,
+                    "pid": os.getpid(),
+                    "kinds": _kinds(app),
+                    "queues": settings.queues,
+                    "concurrency": settings.concurrency,
+                    "database_url": masked_url(node.url),
+                    "data_dir": None if server is None else server.data_dir,
+                    "server_started": server is not None and server.owner,
+                }
+            ]
         )
     else:
         print_fields(_lines(node, app, settings))
@@ -146,8 +148,9 @@ def _lines(node: Node, app: Windlass, settings: Settings) -> list[tuple[str, obj
         where = f"from {', '.join(settings.queues)}, {settings.concurrency} at a time"
         lines.append(("worker", f"{settings.node_name} runs {kinds} {where}"))
     else:
-        lines.append(("worker", "none: this node keeps the database in order and runs no jobs"))
-        lines.append(("", "windlass up --app MODULE:APP runs those of an application, and so does"))
+        own = "runs Windlass's own jobs alone, such as redrives, and keeps the database in order"
+        lines.append(("worker", f"{settings.node_name} {own}"))
+        lines.append(("", "windlass up --app MODULE:APP runs those of an application too, and so does"))
         lines.append(("", "windlass worker MODULE:APP beside this node"))
     return lines
 

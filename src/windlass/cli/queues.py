@@ -28,13 +28,13 @@ def list_queues(tenant: TenantName = None, database_url: DatabaseUrl = None, as_
         return
     columns: list[Column[Queue]] = [
         Column("QUEUE", lambda queue: queue.name),
-        Column("MODE", lambda queue: queue.mode),
-        Column("AGEING", lambda queue: span(queue.ageing_seconds) if queue.ageing_seconds else None),
+        Column("MODE", lambda queue: queue.mode, spare=2),
+        Column("AGEING", lambda queue: span(queue.ageing_seconds) if queue.ageing_seconds else None, spare=3),
         Column("READY", lambda queue: queue.ready, right=True),
         Column("SCHEDULED", lambda queue: queue.scheduled, right=True),
         Column("RUNNING", lambda queue: queue.running, right=True),
         Column("OLDEST", shown_age, right=True),
-        Column("WAITING NODES", lambda queue: queue.waiting_nodes, right=True),
+        Column("WAITING NODES", lambda queue: queue.waiting_nodes, right=True, spare=1),
         Column("GATED", lambda queue: "gated" if queue.gated else None, style=lambda queue: "yellow"),
     ]
     print_table(columns, queues, empty="no queues")

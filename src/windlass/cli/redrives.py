@@ -9,7 +9,7 @@ import typer
 from windlass.cli.options import AsJson, DatabaseUrl, Reason, TenantName, to_id
 from windlass.cli.output import Column, note, print_fields, print_json, print_table, say
 from windlass.cli.session import open_client
-from windlass.cli.text import pretty, stamp
+from windlass.cli.text import brief_stamp, pretty, stamp
 from windlass.cli.tree import listing_group
 from windlass.cli.watch import how_far, who_is_missing
 from windlass.model.redrive import Redrive
@@ -45,10 +45,15 @@ def list_redrives(
         Column("ID", lambda redrive: redrive.id),
         Column("STATE", lambda redrive: redrive.state),
         Column("REDRIVEN", _share, right=True),
-        Column("REFUSED", lambda redrive: redrive.refused, right=True),
-        Column("STARTED", lambda redrive: stamp(redrive.created_at)),
-        Column("BY", lambda redrive: redrive.actor),
-        Column("WHAT", _what),
+        Column("REFUSED", lambda redrive: redrive.refused, right=True, spare=1),
+        Column(
+            "STARTED",
+            lambda redrive: stamp(redrive.created_at),
+            brief=lambda redrive: brief_stamp(redrive.created_at),
+            spare=2,
+        ),
+        Column("BY", lambda redrive: redrive.actor, wraps=10, spare=3),
+        Column("WHAT", _what, wraps=20),
     ]
     print_table(columns, page.items, empty="no redrives")
     if page.next_cursor is not None:

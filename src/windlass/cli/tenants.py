@@ -8,7 +8,7 @@ import typer
 from windlass.cli.options import AsJson, DatabaseUrl, Reason
 from windlass.cli.output import Column, print_json, print_table, say
 from windlass.cli.session import open_client
-from windlass.cli.text import stamp
+from windlass.cli.text import brief_stamp, stamp
 from windlass.cli.tree import listing_group
 from windlass.client import SyncClient
 from windlass.model import Tenant
@@ -35,13 +35,18 @@ def list_tenants(database_url: DatabaseUrl = None, as_json: AsJson = False) -> N
         return
     columns: list[Column[Tenant]] = [
         Column("TENANT", lambda tenant: tenant.slug),
-        Column("NAME", lambda tenant: tenant.name),
+        Column("NAME", lambda tenant: tenant.name, wraps=12, spare=3),
         Column("ID", lambda tenant: tenant.id),
-        Column("WEIGHT", lambda tenant: tenant.weight, right=True),
+        Column("WEIGHT", lambda tenant: tenant.weight, right=True, spare=2),
         Column("READY", lambda tenant: tenant.ready, right=True),
-        Column("SCHEDULED", lambda tenant: tenant.scheduled, right=True),
+        Column("SCHEDULED", lambda tenant: tenant.scheduled, right=True, spare=1),
         Column("RUNNING", lambda tenant: tenant.running, right=True),
-        Column("CREATED", lambda tenant: stamp(tenant.created_at)),
+        Column(
+            "CREATED",
+            lambda tenant: stamp(tenant.created_at),
+            brief=lambda tenant: brief_stamp(tenant.created_at),
+            spare=4,
+        ),
     ]
     print_table(columns, tenants, empty="no tenants")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-__all__ = ["clean", "moment", "plain", "pretty", "span", "stamp"]
+__all__ = ["brief_stamp", "clean", "moment", "plain", "pretty", "span", "stamp"]
 
 # What a payload, an error or a name brings along must not move the cursor or rename the window.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -46,6 +46,11 @@ def moment(value: datetime) -> str:
 def stamp(value: datetime) -> str:
     """A time for people: the same, to the millisecond.  Every option that takes a time can read it."""
     return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def brief_stamp(value: datetime) -> str:
+    """The same where there is little room: in UTC too, without the year, to the second."""
+    return f"{value.astimezone(UTC):%m-%d %H:%M:%S}"
 
 
 def pretty(value: Any) -> str:

@@ -14,17 +14,17 @@ from windlass.cli.options import AsJson, DatabaseUrl, TenantName, to_seconds
 from windlass.cli.output import Column, make_table, on_terminal, print_lines, print_table, say
 from windlass.cli.queues import shown_age
 from windlass.cli.session import database_now, open_client
-from windlass.cli.text import clean, stamp
+from windlass.cli.text import brief_stamp, clean, stamp
 from windlass.cli.tree import single
 from windlass.client import SyncClient
-from windlass.errors import Unavailable
+from windlass.errors import InvalidInput, Unavailable
 from windlass.model import Node, Queue, Tenant
 
 app = single()
 
 T = TypeVar("T")
 
-SECONDS = 1.0
+SECONDS, SHORTEST = 1.0, 0.1
 ROWS = 12
 """So many lines of each table are shown, the busiest first."""
 TENANTS = 100
@@ -60,7 +60,11 @@ Look: TypeAlias = tuple[Snapshot, Unavailable | None]
 def top(
     interval: Annotated[
         float | None,
-        typer.Option(parser=to_seconds, metavar="SPAN", help="How long between two looks, if not a second."),
+        typer.Option(
+            parser=to_seconds,
+            metavar="SPAN",
+            help="How long between two looks, if not a second; 100ms at least.",
+        ),
     ] = None,
     count: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="End after so many looks; without a terminal, 1.")
@@ -80,11 +84,12 @@ def top(
       windlass top --interval 5s --tenant acme
       windlass top --json | jq '.queues | map({name, ready})'
     """
+    pause = SECONDS if interval is None else interval
+    if pause < SHORTEST:
+        raise InvalidInput(f"--interval must be {SHORTEST:g} s or more: every look asks the database")
     live = on_terminal() and not as_json
     with open_client(database_url) as client:
-        looks = watch(
-            client, tenant, SECONDS if interval is None else interval, count if live or count else 1
-        )
+        looks = watch(client, tenant, pause, count if live or count else 1)
         if as_json:
             print_lines(_answered(looks))
         elif live:
@@ -151,7 +156,7 @@ def _show_live(looks: Iterator[Look]) -> None:
     try:
         with Live(console=console, screen=True, auto_refresh=False) as live:
             for look, error in looks:
-                shown = [make_table(columns, rows) for columns, rows in _tables(look)]
+                shown = [make_table(columns, rows, console.width)[0] for columns, rows in _tables(look)]
                 if error is not None:
                     shown.insert(0, Text(f"no answer since: {clean(error.message)}", style="yellow"))
                 live.update(Group(Text(look.headline(), style="bold"), *shown), refresh=True)
@@ -188,8 +193,13 @@ _NODES: list[Column[Node]] = [
     Column("NODE", lambda node: node.name),
     Column("STATE", shown_state, style=lambda node: "green" if node.active else "dim"),
     Column("RUNNING", lambda node: f"{node.running}/{node.concurrency}", right=True),
-    Column("QUEUES", lambda node: ",".join(node.queues)),
-    Column("HEARTBEAT", lambda node: stamp(node.heartbeat_at)),
+    Column("QUEUES", lambda node: ",".join(node.queues), wraps=12),
+    Column(
+        "HEARTBEAT",
+        lambda node: stamp(node.heartbeat_at),
+        brief=lambda node: brief_stamp(node.heartbeat_at),
+        spare=1,
+    ),
 ]
 _TENANTS: list[Column[Tenant]] = [
     Column("TENANT", lambda tenant: tenant.slug),

@@ -30,10 +30,12 @@ def up(
     Without a database URL the embedded server is started, or joined if it
     runs and taken over if its owner ends, and its schema brought to this
     release; the schema of a database that is given is only checked. Without
-    --app no jobs are run, but leases are recovered and old jobs removed.
+    --app no jobs are run but those of Windlass itself, such as redrives;
+    leases are recovered and old jobs removed.
 
-    SIGTERM or Ctrl-C: stop claiming, let attempts finish within the grace
-    period, give back the rest, stop the server. Once more: at once.
+    SIGTERM, Ctrl-C or a closed terminal: stop claiming, let attempts finish
+    within the grace period, give back the rest, stop the server. Once more:
+    at once. Under nohup a closed terminal changes nothing.
 
     Examples:
       windlass up

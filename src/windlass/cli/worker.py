@@ -23,8 +23,9 @@ def worker(
     Only its own kinds are claimed; the module may lie in the current
     directory. With --json one line says when it is ready.
 
-    SIGTERM or Ctrl-C: stop claiming, let attempts finish within the grace
-    period, give back the rest, exit with 0. Once more: at once.
+    SIGTERM, Ctrl-C or a closed terminal: stop claiming, let attempts finish
+    within the grace period, give back the rest, exit with 0. Once more: at
+    once. Under nohup a closed terminal changes nothing.
 
     Example:
       windlass worker shop.jobs:app --queues default,mail --concurrency 20

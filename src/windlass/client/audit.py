@@ -39,7 +39,11 @@ class AuditOperations(Core):
         limit: int = 50,
         cursor: str | None = None,
     ) -> Operation[Page[Event]]:
-        """The audit of a tenant (the client's own by default) or of the installation itself, newest first."""
+        """The audit of a tenant (the client's own by default) or of the installation itself.
+
+        Deeds and deaths stand in the order of their time, the latest first.  Any other end of a job stands
+        where the job was enqueued, however late it came: `from_` finds all that happened since.
+        """
         names = as_names(actions)
         tenant_id = yield from self._audited(tenant, installation=installation)
         call = rpc_operator.list_events(

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from windlass.db import rpc_enqueue
 from windlass.db.call import Call
-from windlass.model import NewJob, check_json, json_array
+from windlass.model import NewJob, check_json, json_array, uuid7_many
 
 __all__ = ["Parts", "Split", "alike_calls", "mixed_calls"]
 
@@ -73,21 +73,24 @@ class Split:
 def alike_calls(
     tenant: UUID,
     pattern: NewJob,
-    ids: Sequence[UUID],
     payloads: Sequence[Any],
+    note: Callable[[list[UUID]], None],
     split: Split,
     encode: Callable[[Any], Any] | None = None,
     actor: str | None = None,
 ) -> Iterator[Call[list[int]]]:
-    """Calls for jobs that are like `pattern` but for their payloads, of which `encode` makes JSON values."""
+    """Calls for jobs that are like `pattern` but for their payloads, of which `encode` makes JSON values.
+
+    Each part gets its ids as it is made; `note` is told of them, in the order of the payloads.
+    """
     shared = pattern.shared_json()
-    place = 0
     for start in range(0, len(payloads), split.jobs):
         part = payloads[start : start + split.jobs]
         values = list(part) if encode is None else [encode(payload) for payload in part]
         for count, text in split.arrays(values):
-            yield rpc_enqueue.enqueue_many(tenant, shared, text, ids[place : place + count], actor)
-            place += count
+            ids = uuid7_many(count)
+            note(ids)
+            yield rpc_enqueue.enqueue_many(tenant, shared, text, ids, actor)
 
 
 def mixed_calls(

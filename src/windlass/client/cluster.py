@@ -11,8 +11,9 @@ from windlass.client.enqueue import EnqueueOperations
 from windlass.db import rpc_cluster
 from windlass.db.rpc_cluster import Begun, Created
 from windlass.db.rpc_enqueue import Enqueued
-from windlass.errors import NotLeader
+from windlass.errors import InvalidInput, NotLeader
 from windlass.model.cluster import ClusterJob, Leader, NewClusterJob
+from windlass.model.names import shown
 
 __all__ = ["ClusterOperations"]
 
@@ -38,6 +39,8 @@ class ClusterOperations(EnqueueOperations[H], Generic[H]):
         Addressed to the leader; where another one leads by now, it goes on to that one by itself.  While
         nobody leads it waits, for as long as it waits for a database that is away.
         """
+        if not isinstance(new, NewClusterJob):
+            raise InvalidInput(f"{shown(new)} is no cluster job: describe one with NewClusterJob(…)")
         tenant_id = yield from self._tenant(tenant)
         (job,) = yield from self._completed([new.job])
         payload = job.encode_payload(self.settled.max_payload_bytes)

@@ -12,6 +12,7 @@ from windlass.db import rpc_client, rpc_operator
 from windlass.db.call import Call
 from windlass.errors import InvalidInput
 from windlass.model import MAX_PAYLOAD_BYTES, check_moment, check_slug
+from windlass.model.names import as_list, shown
 from windlass.telemetry import current_job
 
 __all__ = ["DEFAULT_TENANT", "Core", "Settled", "TenantName", "as_id", "as_names", "optional_moment"]
@@ -67,6 +68,8 @@ class Core:
         name = self.settled.tenant if given is None else given
         if name is None:
             return (yield from self._home())
+        if not isinstance(name, str | UUID):
+            raise InvalidInput(f"a tenant is named by its slug or its id, not by {shown(name)}")
         found = name if isinstance(name, UUID) else (_as_uuid(name) or self.settled.tenants.get(name))
         if found is None:
             slug = check_slug(str(name))
@@ -102,7 +105,7 @@ def as_id(value: UUID | str, what: str = "job") -> UUID:
     """`value` as an id; InvalidInput if it is none."""
     found = value if isinstance(value, UUID) else _as_uuid(value)
     if found is None:
-        raise InvalidInput(f"{value!r} is not the id of a {what}")
+        raise InvalidInput(f"{shown(value)} is not the id of a {what}")
     return found
 
 
@@ -110,7 +113,7 @@ def as_names(given: str | Iterable[str] | None) -> list[str] | None:
     """A filter by name: one name, several, or None for no filter."""
     if given is None:
         return None
-    return [str(name) for name in ([given] if isinstance(given, str) else given)]
+    return [str(name) for name in ([given] if isinstance(given, str) else as_list(given, "names"))]
 
 
 def optional_moment(given: datetime | None, what: str) -> datetime | None:

@@ -9,6 +9,7 @@ from windlass.client.effects import Operation
 from windlass.db import rpc_costs
 from windlass.errors import InvalidInput
 from windlass.model.cost import CostEntry, Costs
+from windlass.model.names import shown
 
 __all__ = ["CostOperations"]
 
@@ -57,5 +58,5 @@ class CostOperations(Core):
 
 def _day(given: date | None, what: str) -> date | None:
     if isinstance(given, datetime) or not isinstance(given, date | None):
-        raise InvalidInput(f"{what} is a day such as date(2030, 1, 31), not {given!r}")
+        raise InvalidInput(f"{what} is a day such as date(2030, 1, 31), not {shown(given)}")
     return given

@@ -13,8 +13,10 @@ from windlass.client.effects import Operation, Together
 from windlass.db import rpc_client, rpc_enqueue, rpc_limits
 from windlass.db.call import Call
 from windlass.db.rpc_enqueue import Enqueued
-from windlass.errors import NotFound
-from windlass.model import NewJob, RetryPolicy, Scope, retry_preset, uuid7, uuid7_many
+from windlass.errors import InvalidInput, NotFound
+from windlass.model import NewJob, RetryPolicy, Scope, uuid7
+from windlass.model.names import as_list, shown
+from windlass.model.retry import as_policy
 from windlass.telemetry import current_job
 
 __all__ = ["EnqueueOperations"]
@@ -63,7 +65,7 @@ class EnqueueOperations(Core, Generic[H]):
             key=key,
             scope=scope,
             max_attempts=max_attempts,
-            retry=retry_preset(retry) if isinstance(retry, str) else retry,
+            retry=as_policy(retry),
             timeout=timeout,
             trace_id=trace_id,
             correlation_id=correlation_id,
@@ -78,6 +80,7 @@ class EnqueueOperations(Core, Generic[H]):
         A duplicate (same idempotency key, same payload) gives the job that is there, not `created`;
         the same key with another payload is an IdempotencyConflict.
         """
+        _check_described(job)
         tenant_id = yield from self._tenant(tenant)
         (ready,) = yield from self._completed([job])
         payload = ready.encode_payload(self.settled.max_payload_bytes)
@@ -121,25 +124,23 @@ class EnqueueOperations(Core, Generic[H]):
             run_at=run_at,
             delay=delay,
             max_attempts=max_attempts,
-            retry=retry_preset(retry) if isinstance(retry, str) else retry,
+            retry=as_policy(retry),
             timeout=timeout,
             trace_id=trace_id,
             correlation_id=correlation_id,
             concurrency_key=concurrency_key,
             concurrency_limit=concurrency_limit,
         )
-        given = list(payloads)
-        return self._enqueue_alike(tenant, pattern, given, uuid7_many(len(given)), encode)
+        return self._enqueue_alike(tenant, pattern, as_list(payloads, "payloads"), encode)
 
     def enqueue_jobs(self, jobs: Iterable[NewJob], *, tenant: TenantName | None = None) -> Operation[list[H]]:
         """Enqueue many jobs, of one kind or several: all of them or none, one handle each in their order."""
-        given = list(jobs)
+        given = _described(jobs)
         if not given:
             return []
         shared = given[0].shared
         if all(job.key is None and job.id is None and job.shared == shared for job in given):
-            payloads, ids = [job.payload for job in given], uuid7_many(len(given))
-            return (yield from self._enqueue_alike(tenant, given[0], payloads, ids))
+            return (yield from self._enqueue_alike(tenant, given[0], [job.payload for job in given]))
         tenant_id = yield from self._tenant(tenant)
         ready = yield from self._completed(given)
         calls = mixed_calls(
@@ -157,7 +158,7 @@ class EnqueueOperations(Core, Generic[H]):
         One handle each in their order, None in place of a job for which there was no room.  It is asked
         once: where the answer gets lost (Unavailable), it is open which jobs are in line.
         """
-        given = list(jobs)
+        given = _described(jobs)
         if not given:
             return []
         tenant_id = yield from self._tenant(tenant)
@@ -177,7 +178,6 @@ class EnqueueOperations(Core, Generic[H]):
         tenant: TenantName | None,
         pattern: NewJob,
         payloads: Sequence[Any],
-        ids: Sequence[UUID],
         encode: Callable[[Any], Any] | None = None,
     ) -> Operation[list[H]]:
         """Jobs whose ids were made here: whatever is found under one of them is from our own first try."""
@@ -185,11 +185,16 @@ class EnqueueOperations(Core, Generic[H]):
             return []
         tenant_id = yield from self._tenant(tenant)
         (ready,) = yield from self._completed([pattern])
+        handles: list[H] = []
+
+        def note(ids: list[UUID]) -> None:
+            handles.extend([self._make_handle(job_id, tenant_id, True) for job_id in ids])
+
         split = self._split(len(payloads))
         yield from self._in_parts(
-            tenant, alike_calls(tenant_id, ready, ids, payloads, split, encode, self.settled.actor)
+            tenant, alike_calls(tenant_id, ready, payloads, note, split, encode, self.settled.actor)
         )
-        return [self._make_handle(job_id, tenant_id, True) for job_id in ids]
+        return handles
 
     def _in_our_name(self, call: Callable[..., Call[T]]) -> Callable[[UUID, Sequence[str]], Call[T]]:
         return partial(call, actor=self.settled.actor)
@@ -240,6 +245,20 @@ class EnqueueOperations(Core, Generic[H]):
         """A handle on a job enqueued earlier or elsewhere; nobody looks whether it exists."""
         tenant_id = yield from self._tenant(tenant)
         return self._make_handle(as_id(job_id), tenant_id, False)
+
+
+def _described(jobs: Iterable[NewJob]) -> list[NewJob]:
+    given = as_list(jobs, "jobs")
+    for job in given:
+        _check_described(job)
+    return given
+
+
+def _check_described(job: object) -> None:
+    if not isinstance(job, NewJob):
+        raise InvalidInput(
+            f"{shown(job)} is no job: describe it with NewJob(kind=…, payload=…), or with .new(…) of its kind"
+        )
 
 
 def _due(job: NewJob, now: datetime) -> datetime | None:

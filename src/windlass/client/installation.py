@@ -32,8 +32,9 @@ class InstallationOperations(Core):
         actor: str | None = None,
         expires_at: datetime | None = None,
         release: bool = False,
+        everything: bool = False,
     ) -> Operation[UUID]:
-        """Hold every claim that matches all parts given; with none given, every claim.
+        """Hold every claim that matches all parts given, or `everything`.
 
         What runs already runs on; with `release` its handlers are stopped and the jobs wait again, uncounted.
         """
@@ -47,6 +48,7 @@ class InstallationOperations(Core):
             actor=self._actor(actor),
             expires_at=optional_moment(expires_at, "expires_at"),
             release=release,
+            everything=everything,
         )
         return (yield from self._safely(call))
 

@@ -14,6 +14,8 @@ from windlass.db.rpc_client import End, Redriven
 from windlass.errors import InvalidInput, JobFailed, WaitTimeout
 from windlass.model import Attempt, Job, JobState, Page, Transition, check_max_attempts
 from windlass.model.explanation import Explanation
+from windlass.model.names import as_list, as_number, shown
+from windlass.model.new_job import check_delay
 
 __all__ = ["JobOperations"]
 
@@ -37,7 +39,9 @@ class JobOperations(Core):
                 return self._result(job, end)
             left = pause if deadline is None else deadline - time.monotonic()
             if left <= 0:
-                late = f"job {job} is still {end.state} after {timeout:.15g} seconds"
+                late = (
+                    f"job {job} is still {end.state} after {timeout:.15g} second{'' if timeout == 1 else 's'}"
+                )
                 raise WaitTimeout(late, job_id=job, state=end.state)
             yield Pause(min(pause, left))
             pause = min(_LONGEST_LOOK, pause * 1.5)
@@ -185,11 +189,12 @@ class JobOperations(Core):
         """
         if run_at is not None and delay is not None:
             raise InvalidInput("give either run_at or delay, and not both")
+        wait = None if delay is None else timedelta(seconds=check_delay(delay))
         tenant_id = yield from self._tenant(tenant)
         moment = optional_moment(run_at, "run_at")
-        if delay is not None:
+        if wait is not None:
             now = yield from self._safely(rpc_client.clock())
-            moment = now + (delay if isinstance(delay, timedelta) else timedelta(seconds=delay))
+            moment = now + wait
         call = rpc_client.reschedule_job(
             tenant_id, as_id(job_id), moment, priority, reason, self._actor(actor)
         )
@@ -220,7 +225,7 @@ class JobOperations(Core):
         tenant_id = yield from self._tenant(tenant)
         call = rpc_client.redrive_jobs(
             tenant_id,
-            jobs=None if jobs is None else [as_id(job) for job in jobs],
+            jobs=None if jobs is None else [as_id(job) for job in as_list(jobs, "jobs")],
             kinds=as_names(kinds),
             queues=as_names(queues),
             error_like=error_like,
@@ -238,6 +243,7 @@ class JobOperations(Core):
 
 
 def _checked(timeout: object) -> float:
-    if not isinstance(timeout, int | float) or math.isnan(timeout):
-        raise InvalidInput(f"a timeout is a number of seconds, not {timeout!r}")
-    return timeout
+    number = as_number(timeout)
+    if number is None or (math.isinf(number) and isinstance(timeout, int)):
+        raise InvalidInput(f"a timeout is a number of seconds, not {shown(timeout)}")
+    return number

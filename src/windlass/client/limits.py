@@ -9,6 +9,7 @@ from windlass.client.installation import InstallationOperations
 from windlass.db import rpc_limits
 from windlass.errors import InvalidInput
 from windlass.model.limit import LIMITED, BudgetPeriod, Limit, NewLimit
+from windlass.model.names import shown
 
 __all__ = ["LimitOperations"]
 
@@ -70,7 +71,7 @@ class LimitOperations(InstallationOperations):
         """
         names = as_names(what)
         if names is not None and (not names or set(names) - set(LIMITED)):
-            raise InvalidInput(f"what is cleared is any of {', '.join(LIMITED)}, not {what!r}")
+            raise InvalidInput(f"what is cleared is any of {', '.join(LIMITED)}, not {shown(what)}")
         tenant_id = yield from self._tenant_or_all(tenant)
         call = rpc_limits.clear_limit(tenant_id, queue, kind, names, reason=reason, actor=self._actor(actor))
         return (yield from asking(call))

@@ -10,6 +10,7 @@ from windlass.client.core import Core, TenantName, as_id, as_names, optional_mom
 from windlass.client.effects import Item, Operation
 from windlass.db import rpc_redrive
 from windlass.model import Page, uuid7
+from windlass.model.names import as_list
 from windlass.model.redrive import NewRedrive, Preview, Redrive
 
 __all__ = ["RedriveOperations", "new_redrive"]
@@ -32,7 +33,7 @@ def new_redrive(
 ) -> NewRedrive:
     """What is to be redriven, from what a caller may say; InvalidInput if it cannot be meant."""
     return NewRedrive(
-        jobs=None if jobs is None else tuple(as_id(job) for job in jobs),
+        jobs=None if jobs is None else tuple(as_id(job) for job in as_list(jobs, "jobs")),
         kinds=_names(kinds),
         queues=_names(queues),
         error_like=error_like,

@@ -50,6 +50,7 @@ class Parts:
             concurrency,
             node_name,
             limits,
+            signals.fault,
             say=self._say,
             ended=lambda _: freed(),
             node_id=node_id,

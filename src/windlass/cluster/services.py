@@ -1,5 +1,6 @@
 """What every process that runs jobs does for the whole installation, whoever else does it too."""
 
+import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
@@ -9,7 +10,7 @@ from windlass.cluster.lanes import LaneKeeper
 from windlass.cluster.maintenance import Maintainer, Pruner
 from windlass.cluster.reaper import Reaper
 from windlass.cluster.sealer import Sealer
-from windlass.db.connect import connect_async
+from windlass.db.connect import Pooler, connect_async
 from windlass.db.link import AsyncLink
 from windlass.db.schema import check_schema_async
 from windlass.errors import Unavailable
@@ -19,9 +20,22 @@ from windlass.worker.signals import Signals
 from windlass.worker.system import SystemWorker
 from windlass.worker.worker import Worker
 
-__all__ = ["TendingWorker", "make_services"]
+__all__ = ["TendingWorker", "check_database", "make_services"]
 
+_log = logging.getLogger("windlass.worker")
 _CLOSE_PATIENCE = 2.0
+
+
+async def check_database(url: str, pooler: Pooler) -> None:
+    """Refuse the schema of another release; warn of a login that sees the rows of every tenant."""
+    async with await connect_async(url, pooler=pooler) as connection:
+        exempt = await check_schema_async(connection)
+    if exempt is not None:
+        _log.warning(
+            "the login %s is a superuser or has BYPASSRLS: nothing keeps tenants apart in what handlers do "
+            "with it; make one that is only in windlass_worker and windlass_producer (docs/postgresql.md)",
+            exempt,
+        )
 
 
 def make_services(
@@ -58,8 +72,7 @@ class TendingWorker(SystemWorker):
 
     async def __aenter__(self) -> "TendingWorker":
         with suppress(Unavailable):
-            async with await connect_async(self._url, pooler=self._pooler) as connection:
-                await check_schema_async(connection)
+            await check_database(self._url, self._pooler)
         await super().__aenter__()
         for service in self._services:
             await service.start()

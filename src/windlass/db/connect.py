@@ -7,8 +7,8 @@ also works through a pooler that hands it to somebody else after each transactio
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import Any, Literal
 
 import psycopg
@@ -16,9 +16,10 @@ from psycopg.conninfo import conninfo_to_dict
 
 from windlass.db.hot import AsyncOurConnection, OurConnection
 from windlass.db.sqlstates import READ_ONLY, from_sqlstate
+from windlass.db.startup import in_read_committed
 from windlass.db.wire import OurTypes
 from windlass.errors import InvalidInput, WindlassError
-from windlass.model.names import describe_unstorable
+from windlass.model.names import describe_unstorable, with_article
 
 __all__ = [
     "Pooler",
@@ -51,9 +52,15 @@ _REFUSED = re.compile(
     "|permission denied for database"
 )
 
+_NO_VALUE = re.compile(r"cannot adapt type '(.+)' using")
+
 
 def connection_parameters(
-    url: str, *, application_name: str = "windlass", environ: Mapping[str, str] | None = None
+    url: str,
+    *,
+    pooler: Pooler = "none",
+    application_name: str = "windlass",
+    environ: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """The libpq keywords for `url`, with our defaults where neither it nor the environment speaks."""
     environ = os.environ if environ is None else environ
@@ -65,7 +72,8 @@ def connection_parameters(
     defaults = {
         key: value for key, variable, value in _DEFAULTS if variable is None or variable not in environ
     }
-    return {**defaults, "application_name": application_name, **given, "client_encoding": "UTF8"}
+    ours = in_read_committed(given, environ) if pooler == "none" else {}
+    return {**defaults, "application_name": application_name, **given, **ours, "client_encoding": "UTF8"}
 
 
 def driver_options(pooler: Pooler) -> dict[str, Any]:
@@ -80,7 +88,8 @@ def driver_options(pooler: Pooler) -> dict[str, Any]:
 
 def connect(url: str, *, pooler: Pooler = "none", application_name: str = "windlass") -> OurConnection:
     """An open connection in autocommit mode."""
-    parameters: dict[str, Any] = {**connection_parameters(url, application_name=application_name)}
+    named = connection_parameters(url, pooler=pooler, application_name=application_name)
+    parameters: dict[str, Any] = {**named}
     with translated():
         return OurConnection.connect(**parameters, **driver_options(pooler))
 
@@ -89,7 +98,8 @@ async def connect_async(
     url: str, *, pooler: Pooler = "none", application_name: str = "windlass"
 ) -> AsyncOurConnection:
     """An open asyncio connection in autocommit mode."""
-    parameters: dict[str, Any] = {**connection_parameters(url, application_name=application_name)}
+    named = connection_parameters(url, pooler=pooler, application_name=application_name)
+    parameters: dict[str, Any] = {**named}
     with translated():
         return await AsyncOurConnection.connect(**parameters, **driver_options(pooler))
 
@@ -106,6 +116,8 @@ def translate(error: psycopg.Error) -> WindlassError:
         return from_sqlstate(None, message, _known_refusal(message))
     if isinstance(error, psycopg.DataError):
         return InvalidInput(message)
+    if found := _NO_VALUE.match(message):
+        return InvalidInput(f"{with_article(found[1])} is no value that the database could take here")
     return WindlassError(message)
 
 
@@ -135,12 +147,22 @@ def unstorable(error: UnicodeEncodeError) -> InvalidInput:
     return InvalidInput(f"the database cannot store text that contains {found}")
 
 
-@contextmanager
-def translated() -> Iterator[None]:
+class _Translated:
+    """Not a generator: this is on the way of every call."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if isinstance(error, psycopg.Error):
+            raise translate(error) from error
+        if isinstance(error, UnicodeEncodeError):  # the driver's own, before anything is sent
+            raise unstorable(error) from None
+
+
+_TRANSLATED = _Translated()
+
+
+def translated() -> AbstractContextManager[None]:
     """Turn the driver's errors into ours; serves synchronous and asynchronous blocks alike."""
-    try:
-        yield
-    except psycopg.Error as error:
-        raise translate(error) from error
-    except UnicodeEncodeError as error:  # the driver's own, before anything is sent
-        raise unstorable(error) from None
+    return _TRANSLATED

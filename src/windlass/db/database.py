@@ -47,7 +47,7 @@ def _pool_arguments(
     max_size: int = 4,
     timeout: float = 30.0,
 ) -> dict[str, Any]:
-    parameters = connection_parameters(url, application_name=application_name)
+    parameters = connection_parameters(url, pooler=pooler, application_name=application_name)
     return {
         "kwargs": {**parameters, **driver_options(pooler)},
         "min_size": 0,

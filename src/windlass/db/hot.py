@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from hashlib import blake2b
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 from uuid import UUID
 
 from psycopg import AsyncConnection, Connection, OperationalError
@@ -24,6 +24,7 @@ from psycopg.pq.abc import PGresult
 from psycopg.rows import TupleRow
 
 from windlass.db.call import Call, Row
+from windlass.db.startup import unless_refused
 from windlass.db.wire import Ids, OurTypes, RawTypes, Texts
 from windlass.errors import InvalidInput
 
@@ -40,7 +41,17 @@ class AsyncOurConnection(AsyncConnection[TupleRow]):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.prepared: dict[str, bytes] = {}
+        self.readers = Transformer(_READ), Transformer(_READ_RAW)
         _name_apart(self)
+
+    @classmethod
+    async def connect(cls, conninfo: str = "", **options: Any) -> Self:
+        try:
+            return await super().connect(conninfo, **options)
+        except OperationalError as error:
+            if (fewer := unless_refused(error, options)) is None:
+                raise
+        return await super().connect(conninfo, **fewer)
 
 
 class OurConnection(Connection[TupleRow]):
@@ -49,7 +60,17 @@ class OurConnection(Connection[TupleRow]):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.prepared: dict[str, bytes] = {}
+        self.readers = Transformer(_READ), Transformer(_READ_RAW)
         _name_apart(self)
+
+    @classmethod
+    def connect(cls, conninfo: str = "", **options: Any) -> Self:
+        try:
+            return super().connect(conninfo, **options)
+        except OperationalError as error:
+            if (fewer := unless_refused(error, options)) is None:
+                raise
+        return super().connect(conninfo, **fewer)
 
 
 def _name_apart(connection: AsyncOurConnection | OurConnection) -> None:
@@ -103,9 +124,10 @@ def run_hot(connection: AsyncOurConnection | OurConnection, call: Call[Any]) -> 
     else:
         server.send_query_prepared(name, values, formats, Format.BINARY)
     result = yield from _answer(connection)
-    reader = Transformer(_READ_RAW if call.raw else _READ)
+    reader = connection.readers[call.raw]  # which knows how the types that it met are read
     reader.set_pgresult(result, format=Format.BINARY)
     rows: Sequence[Row] = reader.load_rows(0, result.ntuples, tuple)
+    reader.set_pgresult(None)
     return rows
 
 

@@ -8,7 +8,6 @@ import asyncio
 import os
 import random
 import socket
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -16,7 +15,7 @@ from psycopg import AsyncConnection, Connection, OperationalError
 
 from windlass.db.call import Call
 from windlass.db.cancel import heed_cancel
-from windlass.db.connect import Pooler, connect, connect_async, translated
+from windlass.db.connect import Pooler, connect, connect_async
 from windlass.db.database import run, run_async, survives
 
 __all__ = ["AsyncLink", "Backoff", "SyncLink"]
@@ -55,8 +54,7 @@ class AsyncLink:
         """How many connections it had so far."""
         self._connection: AsyncConnection[Any] | None = None
 
-    async def run(self, call: Call[T], *, first: Sequence[Call[Any]] = ()) -> T:
-        """Carry out `call`; with `first`, in one transaction behind those."""
+    async def run(self, call: Call[T]) -> T:
         async with self._turn:
             if self._connection is None:
                 self._connection = await connect_async(
@@ -65,13 +63,7 @@ class AsyncLink:
                 self.opened += 1
             connection = self._connection
             try:
-                if not first:
-                    return await run_async(connection, call)
-                with translated():
-                    async with connection.transaction():
-                        for earlier in first:
-                            await run_async(connection, earlier)
-                        return await run_async(connection, call)
+                return await run_async(connection, call)
             except BaseException as error:
                 if not survives(connection, error):
                     await self._drop()

@@ -1,7 +1,7 @@
 """The verbs of those who have jobs done: one function here for one SQL function, of the same name."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -23,6 +23,8 @@ __all__ = [
     "reschedule_job",
     "tenant_id",
 ]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class End(NamedTuple):
@@ -70,8 +72,12 @@ def tenant_id(slug: str) -> Call[UUID]:
 
 
 def clock() -> Call[datetime]:
-    """The time by which jobs are due."""
-    return Call("select windlass.clock()", (), _moment)
+    """The time by which jobs are due.
+
+    As a number: how a session writes times in text is its owner's affair, and this is asked on callers' own.
+    """
+    text = "select (extract(epoch from windlass.clock()) * 1000000)::bigint"
+    return Call(text, (), lambda rows: _EPOCH + timedelta(microseconds=rows[0][0]))
 
 
 def _moment(rows: Sequence[Row]) -> datetime:

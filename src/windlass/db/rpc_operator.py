@@ -56,14 +56,15 @@ def set_gate(
     actor: str | None,
     expires_at: datetime | None,
     release: bool,
+    everything: bool,
 ) -> Call[UUID]:
     """The id of the gate; a scope has one gate at most."""
     text = (
         "select windlass.set_gate(p_tenant => $1::uuid, p_queue => $2::text, p_kind => $3::text,"
         " p_node => $4::text, p_reason => $5::text, p_actor => $6::text, p_expires_at => $7::timestamptz,"
-        " p_release => $8::boolean)"
+        " p_release => $8::boolean, p_everything => $9::boolean)"
     )
-    return Call(text, (tenant, queue, kind, node, reason, actor, expires_at, release), _id)
+    return Call(text, (tenant, queue, kind, node, reason, actor, expires_at, release, everything), _id)
 
 
 def clear_gate(

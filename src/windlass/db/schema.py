@@ -17,6 +17,10 @@ from windlass.errors import Forbidden, SchemaMismatch
 __all__ = ["RECORDED", "Plan", "check_schema", "check_schema_async", "plan_changes"]
 
 RECORDED = b"select name, sha256 from windlass.schema_version"
+_RECORDED_AND_ROLE = b"""
+select v.name, v.sha256, current_user::text, (
+  select r.rolsuper or r.rolbypassrls from pg_catalog.pg_roles as r where r.rolname = current_user)
+from windlass.schema_version as v"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +66,14 @@ def check_schema(conn: Connection[Any], *, source: Traversable | None = None) ->
     _judge(load(source), dict(rows))
 
 
-async def check_schema_async(conn: AsyncConnection[Any], *, source: Traversable | None = None) -> None:
-    """`check_schema` for an asyncio connection."""
+async def check_schema_async(conn: AsyncConnection[Any], *, source: Traversable | None = None) -> str | None:
+    """`check_schema` for an asyncio connection; the role, if row-level security does not hold it."""
     with _explained():
         async with conn.transaction(), conn.cursor(row_factory=tuple_row) as cursor:
-            await cursor.execute(RECORDED)
+            await cursor.execute(_RECORDED_AND_ROLE)
             rows = await cursor.fetchall()
-    _judge(load(source), dict(rows))
+    _judge(load(source), {name: sha256 for name, sha256, *_ in rows})
+    return next((role for *_, role, exempt in rows if exempt), None)
 
 
 @contextmanager

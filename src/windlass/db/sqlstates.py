@@ -39,6 +39,8 @@ _POSTGRES_STATES: Mapping[str, type[WindlassError]] = {
     "22008": InvalidInput,  # a time out of range
     "22021": InvalidInput,  # not valid text
     "22P02": InvalidInput,  # not a uuid, a number, JSON
+    "22P03": InvalidInput,  # a value of another type than its parameter
+    "42846": InvalidInput,  # the same, of a type that nothing makes it of
     "22P05": InvalidInput,  # NUL in JSON
     "54": InvalidInput,  # too large or too deep for the server
 }
@@ -83,7 +85,7 @@ def from_sqlstate(
     """
     known = {str(name): value for name, value in (details or {}).items()}
     if sqlstate is None:
-        return Unavailable(message, **known)
+        return Unavailable(_on_one_line(message), **known)
     for cls in ERROR_CLASSES:
         if cls.sqlstate == sqlstate:
             return cls(message, **known)
@@ -101,3 +103,11 @@ def from_sqlstate(
         known = {"hint": READ_ONLY, **known}
     found = _POSTGRES_STATES.get(sqlstate) or _POSTGRES_STATES.get(sqlstate[:2], WindlassError)
     return found(message, **{"sqlstate": sqlstate, **known})
+
+
+def _on_one_line(message: str) -> str:
+    """What libpq spreads over lines, as a line of a log or a field of JSON has it."""
+    told = ""
+    for line in filter(None, map(str.strip, message.splitlines())):
+        told += line if not told else f" {line}" if told[-1] in ".:;?!" else f"; {line}"
+    return told

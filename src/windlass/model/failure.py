@@ -32,6 +32,11 @@ def describe_exception(exc: BaseException, limit: int = MAX_ERROR_BYTES) -> Erro
     return {"type": name, "message": message, "traceback": _fit(_traceback(exc), room, end=True)}
 
 
+def exception_text(exc: BaseException) -> str:
+    """What `exc` says, in words that can be stored; the name of its type if it says nothing."""
+    return _message(exc) or type(exc).__name__
+
+
 def _type_name(exc: BaseException) -> str:
     cls = type(exc)
     return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"

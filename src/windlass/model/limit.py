@@ -1,13 +1,12 @@
 """Limits: how many jobs of a scope run, start and wait, and what they may cost."""
 
-import math
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal, get_args
 from uuid import UUID
 
 from windlass.errors import InvalidInput
-from windlass.model.names import check_kind, check_queue
+from windlass.model.names import as_number, check_kind, check_queue, shown
 from windlass.model.row import FromRow
 
 __all__ = ["LIMITED", "BudgetPeriod", "Limit", "NewLimit"]
@@ -106,7 +105,7 @@ class NewLimit:
             object.__setattr__(self, "per", _seconds(self.per))
         if self.budget_period is not None and self.budget_period not in get_args(BudgetPeriod):
             known = ", ".join(get_args(BudgetPeriod))
-            raise InvalidInput(f"the budget_period must be one of {known}, not {self.budget_period!r}")
+            raise InvalidInput(f"the budget_period must be one of {known}, not {shown(self.budget_period)}")
         if None not in (self.warn_cents, self.budget_cents) and (self.warn_cents or 0) > (
             self.budget_cents or 0
         ):
@@ -122,15 +121,15 @@ def _check_whole(name: str, value: Any, least: int, most: int) -> None:
         return
     what = "whole cents" if name.endswith("_cents") else "a whole number"
     if isinstance(value, bool) or not isinstance(value, int):
-        raise InvalidInput(f"{name} must be {what}, not {value!r}")
+        raise InvalidInput(f"{name} must be {what}, not {shown(value)}")
     if not least <= value <= most:
-        raise InvalidInput(f"{name} must be from {least} to {most}, not {value}")
+        raise InvalidInput(f"{name} must be from {least} to {most}, not {shown(value)}")
 
 
 def _seconds(value: object) -> float:
-    number = value.total_seconds() if isinstance(value, timedelta) else value
-    if isinstance(number, bool) or not isinstance(number, int | float) or math.isnan(number):
-        raise InvalidInput(f"per must be a number of seconds or a timedelta, not {value!r}")
+    number = as_number(value.total_seconds() if isinstance(value, timedelta) else value)
+    if number is None:
+        raise InvalidInput(f"per must be a number of seconds or a timedelta, not {shown(value)}")
     if not 0.001 <= number <= MAX_RATE_SECONDS:
-        raise InvalidInput(f"per must be from 0.001 to {MAX_RATE_SECONDS:.0f} seconds, not {value!r}")
-    return float(number)
+        raise InvalidInput(f"per must be from 0.001 to {MAX_RATE_SECONDS:.0f} seconds, not {shown(value)}")
+    return number

@@ -6,12 +6,15 @@ text such as a reason or an error has them escaped, because it must never be los
 
 import math
 import re
+from collections.abc import Iterable
 from decimal import Decimal
 from enum import Enum
-from typing import Literal
+from typing import Literal, TypeVar
 from uuid import UUID
 
 from windlass.errors import InvalidInput
+
+T = TypeVar("T")
 
 MAX_SLUG_LENGTH = 100
 MAX_QUEUE_LENGTH = 100
@@ -20,6 +23,7 @@ MAX_IDEMPOTENCY_KEY_LENGTH = 500
 MAX_CONCURRENCY_KEY_LENGTH = 500
 MAX_REASON_BYTES = 2_000
 
+_MAX_SHOWN = 100
 _SLUG = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/-]*")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -33,6 +37,35 @@ def with_article(word: str) -> str:
 def plural(count: int, word: str) -> str:
     """`1 job`, `2 jobs`."""
     return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def shown(value: object) -> str:
+    """`value` as a refusal shows it: of a long one the beginning, of one that cannot be shown the type."""
+    try:
+        text = repr(value)
+    except Exception:  # a number of more digits than Python writes, or somebody's own __repr__
+        return with_article(type(value).__name__)
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
+
+
+def as_number(value: object) -> float | None:
+    """`value` as a float, infinite where it is larger than any; None if it is no number at all."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    return None if math.isnan(number) else number
+
+
+def as_list(given: Iterable[T], what: str) -> list[T]:
+    """What there is of `given`, if it can be gone through; `what` says what it should have held."""
+    try:
+        iterator = iter(given)
+    except TypeError:
+        raise InvalidInput(f"{what} are given as a list, not as {shown(given)}") from None
+    return list(iterator)
 
 
 def check_slug(value: str) -> str:
@@ -67,7 +100,10 @@ def concurrency_key_text(value: object) -> str:
         raise InvalidInput(f"a concurrency key is text, a number or a UUID, not {type(value).__name__}")
     if isinstance(found, float | Decimal) and not math.isfinite(found):
         raise InvalidInput(f"a concurrency key is a finite number, not {found}")
-    return str(found)
+    try:
+        return str(found)
+    except ValueError:  # of a number with more digits than Python writes
+        raise InvalidInput("a concurrency key is not as long a number as this one") from None
 
 
 def _check_text(value: str, what: str, longest: int) -> str:

@@ -1,7 +1,6 @@
 """A job as its producer describes it, checked before it travels."""
 
 import json
-import math
 import operator
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
@@ -11,14 +10,16 @@ from uuid import UUID
 from windlass.errors import InvalidInput
 from windlass.model.document import MAX_PAYLOAD_BYTES, check_json
 from windlass.model.names import (
+    as_number,
     check_concurrency_key,
     check_idempotency_key,
     check_kind,
     check_queue,
     describe_unstorable,
     find_unstorable,
+    shown,
 )
-from windlass.model.retry import MAX_DELAY_SECONDS, RetryPolicy, check_max_attempts
+from windlass.model.retry import MAX_DELAY_SECONDS, RetryPolicy, as_policy, check_max_attempts
 
 Scope = Literal["forever", "active"]
 _SCOPES = get_args(Scope)
@@ -62,8 +63,12 @@ class NewJob:
         _check_priority(self.priority)
         if self.key is not None:
             check_idempotency_key(self.key)
+        if not isinstance(self.id, UUID | None):
+            raise InvalidInput(f"the id must be a UUID, not {shown(self.id)}")
+        if self.retry is not None:
+            object.__setattr__(self, "retry", as_policy(self.retry))
         if self.scope not in _SCOPES:
-            raise InvalidInput(f"the scope must be forever or active, not {self.scope!r}")
+            raise InvalidInput(f"the scope must be forever or active, not {shown(self.scope)}")
         if self.max_attempts is not None:
             check_max_attempts(self.max_attempts)
         if self.run_at is not None:
@@ -71,7 +76,7 @@ class NewJob:
         if self.run_at is not None and self.delay is not None:
             raise InvalidInput("give either run_at or delay, and not both")
         if self.delay is not None:
-            object.__setattr__(self, "delay", _seconds("delay", self.delay, 0, MAX_DELAY_SECONDS))
+            object.__setattr__(self, "delay", check_delay(self.delay))
         if self.timeout is not None:
             object.__setattr__(self, "timeout", _seconds("timeout", self.timeout, 0.001, MAX_TIMEOUT_SECONDS))
         if self.trace_id is not None:
@@ -158,7 +163,7 @@ _SHARED = operator.attrgetter(
 def check_moment(value: object, what: str) -> datetime:
     """`value` itself, if it is a moment that means the same everywhere."""
     if not isinstance(value, datetime):
-        raise InvalidInput(f"{what} must be a datetime, not {value!r}")
+        raise InvalidInput(f"{what} must be a datetime, not {shown(value)}")
     if value.utcoffset() is None:
         raise InvalidInput(f"{what} needs a time with its time zone, not {value.isoformat()}")
     return value
@@ -168,7 +173,8 @@ def check_concurrency_limit(value: object) -> int:
     """`value` itself, if so many jobs with one key may run at a time."""
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_CONCURRENCY_LIMIT:
         raise InvalidInput(
-            f"the concurrency_limit must be a whole number from 1 to {MAX_CONCURRENCY_LIMIT}, not {value!r}"
+            f"the concurrency_limit must be a whole number from 1 to {MAX_CONCURRENCY_LIMIT}, "
+            f"not {shown(value)}"
         )
     return value
 
@@ -176,7 +182,7 @@ def check_concurrency_limit(value: object) -> int:
 def _check_priority(value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not MIN_PRIORITY <= value <= MAX_PRIORITY:
         raise InvalidInput(
-            f"the priority must be a whole number from {MIN_PRIORITY} to {MAX_PRIORITY}, not {value!r}"
+            f"the priority must be a whole number from {MIN_PRIORITY} to {MAX_PRIORITY}, not {shown(value)}"
         )
 
 
@@ -187,10 +193,15 @@ def _check_label(value: object, what: str) -> None:
         raise InvalidInput(f"the {what} contains {describe_unstorable(character)}")
 
 
-def _seconds(what: str, value: float | timedelta, least: float, most: float) -> float:
-    number: object = value.total_seconds() if isinstance(value, timedelta) else value
-    if isinstance(number, bool) or not isinstance(number, int | float) or math.isnan(number):
-        raise InvalidInput(f"the {what} must be a number of seconds or a timedelta, not {value!r}")
+def check_delay(value: object) -> float:
+    """`value` as a number of seconds, if a job may be put off for so long."""
+    return _seconds("delay", value, 0, MAX_DELAY_SECONDS)
+
+
+def _seconds(what: str, value: object, least: float, most: float) -> float:
+    number = as_number(value.total_seconds() if isinstance(value, timedelta) else value)
+    if number is None:
+        raise InvalidInput(f"the {what} must be a number of seconds or a timedelta, not {shown(value)}")
     if not least <= number <= most:
-        raise InvalidInput(f"the {what} must be from {least:.15g} to {most:.15g} seconds, not {value!r}")
-    return float(number)
+        raise InvalidInput(f"the {what} must be from {least:.15g} to {most:.15g} seconds, not {shown(value)}")
+    return number

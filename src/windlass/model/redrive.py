@@ -1,6 +1,5 @@
 """A redrive that runs as a job: which dead jobs it revives, how, and how far it is."""
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,7 +8,14 @@ from uuid import UUID
 
 from windlass.errors import InvalidInput
 from windlass.model.document import check_json
-from windlass.model.names import check_kind, check_queue, describe_unstorable, find_unstorable
+from windlass.model.names import (
+    as_number,
+    check_kind,
+    check_queue,
+    describe_unstorable,
+    find_unstorable,
+    shown,
+)
 from windlass.model.new_job import check_moment
 from windlass.model.retry import check_max_attempts
 from windlass.model.row import FromRow
@@ -63,7 +69,7 @@ class NewRedrive:
             _check_number("stop_rate", self.stop_rate, 0, 1)
         after: object = self.stop_after
         if isinstance(after, bool) or not isinstance(after, int) or not 1 <= after <= 1_000_000:
-            raise InvalidInput(f"stop_after must be a whole number from 1 to 1000000, not {after!r}")
+            raise InvalidInput(f"stop_after must be a whole number from 1 to 1000000, not {shown(after)}")
 
     @property
     def filtered(self) -> bool:
@@ -184,10 +190,11 @@ def _check_count(values: Iterable[Any] | None, most: int, what: str) -> None:
 
 
 def _check_number(what: str, value: object, least: float, most: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
-        raise InvalidInput(f"the {what} must be a number, not {value!r}")
-    if not least <= value <= most:
-        raise InvalidInput(f"the {what} must be from {least:g} to {most:g}, not {value!r}")
+    number = as_number(value)
+    if number is None:
+        raise InvalidInput(f"the {what} must be a number, not {shown(value)}")
+    if not least <= number <= most:
+        raise InvalidInput(f"the {what} must be from {least:g} to {most:g}, not {shown(value)}")
 
 
 def _check_pattern(pattern: object) -> None:

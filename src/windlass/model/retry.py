@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, Literal, Self, get_args
 
 from windlass.errors import InvalidInput
+from windlass.model.names import as_number, shown
 
 Jitter = Literal["none", "tenth", "full"]
 
@@ -43,7 +44,7 @@ class RetryPolicy:
         if self.cap_seconds is not None and _finite("cap_seconds", self.cap_seconds) < 0:
             raise InvalidInput(f"cap_seconds must not be negative, not {self.cap_seconds}")
         if self.jitter not in get_args(Jitter):
-            raise InvalidInput(f"jitter must be none, tenth or full, not {self.jitter!r}")
+            raise InvalidInput(f"jitter must be none, tenth or full, not {shown(self.jitter)}")
         check_max_attempts(self.max_attempts)
 
     def delay_bounds(self, n: int) -> tuple[float, float]:
@@ -52,7 +53,7 @@ class RetryPolicy:
         if self.jitter == "none":
             return raw, raw
         if self.jitter == "tenth":
-            return raw, 1.1 * raw
+            return raw, min(1.1 * raw, MAX_DELAY_SECONDS)
         return 0.0, raw
 
     def delay(self, n: int, source: random.Random) -> float:
@@ -101,18 +102,17 @@ class RetryPolicy:
 def check_max_attempts(value: object) -> int:
     """`value` itself, if a job may have that many attempts."""
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_MAX_ATTEMPTS:
-        raise InvalidInput(f"max_attempts must be a whole number from 1 to {MAX_MAX_ATTEMPTS}, not {value!r}")
+        raise InvalidInput(
+            f"max_attempts must be a whole number from 1 to {MAX_MAX_ATTEMPTS}, not {shown(value)}"
+        )
     return value
 
 
 def _finite(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InvalidInput(f"{name} must be a number, not {value!r}")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
+    number = as_number(value)
+    if number is None and not isinstance(value, float):
+        raise InvalidInput(f"{name} must be a number, not {shown(value)}")
+    if number is None or math.isinf(number):
         raise InvalidInput(f"{name} must be a finite number")
     return number
 
@@ -140,4 +140,13 @@ def retry_preset(name: str) -> RetryPolicy:
         return RETRY_PRESETS[name]
     except KeyError:
         known = ", ".join(RETRY_PRESETS)
-        raise InvalidInput(f"there is no retry preset {name!r}; there are {known}") from None
+        raise InvalidInput(f"there is no retry preset {shown(name)}; there are {known}") from None
+
+
+def as_policy(given: RetryPolicy | str | None) -> RetryPolicy | None:
+    """The policy that is meant: one, or the name of a preset; None where nothing was said."""
+    if isinstance(given, str):
+        return retry_preset(given)
+    if not isinstance(given, RetryPolicy | None):
+        raise InvalidInput(f"retry is a RetryPolicy or the name of a preset, not {shown(given)}")
+    return given

@@ -103,7 +103,8 @@ class Attempt:
                     self._child = child
                 if self.was_told():
                     return None
-                order = order_for(self.definition, self.job, worker_id, limits, self.lease.now(), prepared)
+                now, detours = self.lease.now(), children.detours
+                order = order_for(self.definition, self.job, worker_id, limits, now, detours, prepared)
                 word = child.run(order, self._told)
             finally:
                 with self._guard:

@@ -4,12 +4,12 @@ import asyncio
 import contextvars
 from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from typing import Any
 from uuid import UUID
 
+from windlass.client.detours import Detours
 from windlass.model import ClaimedJob
 from windlass.telemetry import mark_node, mark_running
 from windlass.worker.attempt import Attempt
@@ -20,12 +20,15 @@ from windlass.worker.handler import run_async, run_sync
 from windlass.worker.leases import Lease, elapsed_clock
 from windlass.worker.line import Line
 from windlass.worker.registry import Registry
+from windlass.worker.threads import Threads
 from windlass.worker.words import Limits, Word, word_for_error
 
 __all__ = ["Attempts"]
 
 STUBBORN_SECONDS = 5.0
 """How long a canceled coroutine may take to end before its job is spoken of without it."""
+IMPORT_SECONDS = 60.0
+"""How long a child may take, beyond the timeout of its job, to start and to import the handler."""
 
 
 class Attempts:
@@ -37,6 +40,8 @@ class Attempts:
         concurrency: int,
         worker_id: str,
         limits: Limits,
+        fault: Callable[[str, BaseException], None],
+        detours: Detours | None = None,
         *,
         say: Callable[[Attempt, Word | None], None],
         ended: Callable[[int], None],
@@ -53,8 +58,8 @@ class Attempts:
         self._scope = contextvars.copy_context()
         if node_id is not None:
             self._scope.run(mark_node, node_id)
-        self._threads = ThreadPoolExecutor(concurrency, thread_name_prefix="windlass handler")
-        self._children = Children()
+        self._threads = Threads(concurrency, fault)
+        self._children = Children(detours or {})
         self._line = Line(
             self._scope,
             worker_id,
@@ -64,7 +69,7 @@ class Attempts:
             end=self._end,
             ended=ended,
         )
-        self._returned: deque[tuple[Attempt, Future[Word | None]]] = deque()
+        self._returned: deque[tuple[Attempt, Word | BaseException | None]] = deque()
         self._woken = False
         self._busy: set[Attempt] = set()
         self._unsaid = 0
@@ -126,10 +131,10 @@ class Attempts:
         self._set_timer(attempt)
 
     def _start_in_thread(self, attempt: Attempt) -> None:
-        if attempt.definition.room == "process":  # there, the time begins when the child does
+        if attempt.definition.room == "process":  # there, the time begins when the handler does
             attempt.on_begun = partial(self._call_soon, self._set_timer, attempt)
-        future = self._threads.submit(self._scope_for(attempt).run, self._run_in_thread, attempt)
-        future.add_done_callback(partial(self._thread_done, attempt))
+            self._set_timer(attempt, IMPORT_SECONDS)
+        self._threads.run(partial(self._in_thread, attempt, self._scope_for(attempt)))
         if attempt.definition.room == "thread":
             self._set_timer(attempt)
 
@@ -138,11 +143,25 @@ class Attempts:
         scope.run(mark_running, self._worker_id, attempt.job)
         return scope
 
-    def _set_timer(self, attempt: Attempt) -> None:
+    def _set_timer(self, attempt: Attempt, more: float = 0.0) -> None:
         timeout = attempt.definition.timeout if attempt.job.timeout is None else attempt.job.timeout
         if timeout is not None and not attempt.handled and attempt in self._busy:
-            left = max(0.0, attempt.started + timeout - elapsed_clock())
+            if attempt.timer is not None:
+                attempt.timer.cancel()
+            left = max(0.0, attempt.started + timeout + more - elapsed_clock())
             attempt.timer = self._loop.call_later(left, self.stop, attempt, "timed_out")
+
+    def _in_thread(self, attempt: Attempt, scope: contextvars.Context) -> None:
+        """Waking the loop is dear: it is done once for all that return before it looks."""
+        outcome: Word | BaseException | None
+        try:
+            outcome = scope.run(self._run_in_thread, attempt)
+        except BaseException as error:
+            outcome = error
+        self._returned.append((attempt, outcome))
+        if not self._woken:
+            self._woken = True
+            self._call_soon(self._take_returned)
 
     def _run_in_thread(self, attempt: Attempt) -> Word | None:
         if attempt.definition.room == "process":
@@ -155,15 +174,12 @@ class Attempts:
             self._loop.call_soon_threadsafe(*call)
 
     def _task_done(self, attempt: Attempt, task: "asyncio.Task[Word]") -> None:
-        self._done(attempt, task)
+        if task.cancelled():
+            self._done(attempt, None)
+        else:
+            error = task.exception()
+            self._done(attempt, task.result() if error is None else error)
         self._ended(1)
-
-    def _thread_done(self, attempt: Attempt, future: "Future[Word | None]") -> None:
-        """In the thread.  Waking the loop is dear: it is done once for all that return before it looks."""
-        self._returned.append((attempt, future))
-        if not self._woken:
-            self._woken = True
-            self._call_soon(self._take_returned)
 
     def _take_returned(self) -> None:
         self._woken = False  # first, so that whoever returns from now on wakes the loop again
@@ -174,13 +190,10 @@ class Attempts:
         if count:
             self._ended(count)
 
-    def _done(self, attempt: Attempt, done: "Future[Word | None] | asyncio.Task[Word]") -> None:
-        if done.cancelled():
-            self._end(attempt, None)
-        elif error := done.exception():
-            self._end(attempt, word_for_error(attempt.job, error, self._limits))
-        else:
-            self._end(attempt, done.result())
+    def _done(self, attempt: Attempt, outcome: Word | BaseException | None) -> None:
+        if isinstance(outcome, BaseException):
+            outcome = word_for_error(attempt.job, outcome, self._limits)
+        self._end(attempt, outcome)
 
     def _end(self, attempt: Attempt, word: Word | None) -> None:
         if attempt.timer is not None:
@@ -253,5 +266,5 @@ class Attempts:
             self.give_up(attempt)
 
     def close(self) -> None:
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._threads.close()
         self._children.close()

@@ -18,6 +18,7 @@ from multiprocessing.connection import Connection
 from types import SimpleNamespace
 from typing import Any
 
+from windlass.client.detours import follow
 from windlass.db.main_program import reading_main_program
 from windlass.errors import UnknownKind
 from windlass.telemetry import running_job
@@ -101,6 +102,7 @@ class Relay:
 
 def _run(order: Order, tell: Any, relay: Relay) -> Word:
     logging.getLogger().setLevel(order.log_level)
+    follow(order.detours)
     start = time.monotonic()
 
     def now() -> datetime:

@@ -17,6 +17,7 @@ from datetime import datetime
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
+from windlass.client.detours import Detours
 from windlass.model import ClaimedJob
 from windlass.worker.registry import JobDefinition
 from windlass.worker.words import Limits, Word, word_for_crash
@@ -43,6 +44,7 @@ class Order(NamedTuple):
     limits: Limits
     now: datetime
     log_level: int
+    detours: Detours
     prepared: Any = None
 
 
@@ -111,9 +113,13 @@ class Child:
 
 
 class Children:
-    """Lends children to threads, one each; starts one where none is idle."""
+    """Lends children to threads, one each; starts one where none is idle.
 
-    def __init__(self) -> None:
+    They belong to one worker, so what they are told of databases never changes.
+    """
+
+    def __init__(self, detours: Detours) -> None:
+        self.detours = detours
         self._lock = threading.Lock()
         self._idle: list[Child] = []
         self._all: set[Child] = set()
@@ -168,18 +174,24 @@ def target_of(definition: JobDefinition) -> Target:
     if is_main:
         main = sys.modules["__main__"]
         spec = getattr(main, "__spec__", None)
-        if spec is not None:
-            module = spec.name.removesuffix(".__main__") if spec.name.endswith(".__main__") else spec.name
+        if spec is not None and spec.name != "__main__":  # python -m; of a package, the module in it
+            module = spec.name
         else:
             path = getattr(main, "__file__", None)
     return Target(module, path, definition.handler.__qualname__, is_main)
 
 
 def order_for(
-    definition: JobDefinition, job: ClaimedJob, worker_id: str, limits: Limits, now: datetime, prepared: Any
+    definition: JobDefinition,
+    job: ClaimedJob,
+    worker_id: str,
+    limits: Limits,
+    now: datetime,
+    detours: Detours,
+    prepared: Any,
 ) -> Order:
     level = logging.getLogger().getEffectiveLevel()
-    return Order(target_of(definition), job, worker_id, limits, now, level, prepared)
+    return Order(target_of(definition), job, worker_id, limits, now, level, detours, prepared)
 
 
 def _interpreter_flags() -> list[str]:

@@ -69,6 +69,7 @@ class Claims:
         durable: bool,
         pooled: bool,
         demand: Callable[[], int],
+        room: Callable[[], int],
         admit: Callable[[list[ClaimedJob], float], None],
         shed: Callable[[], None],
         listening: Callable[[], bool],
@@ -85,6 +86,7 @@ class Claims:
         self._trusted_seconds = _TRUSTED_SECONDS if pooled else math.inf
         self._trusted_until = elapsed_clock() + self._trusted_seconds
         self._demand = demand
+        self._room = room
         self._admit = admit
         self._shed = shed
         self._listening = listening
@@ -268,7 +270,8 @@ class Claims:
         seconds = longest * random.uniform(0.8, 1.0)
         if self._again is not None:  # not before a rate lets the next job start, and not long after that
             seconds = min(seconds, max(self._again, _SHORTEST_SECONDS))
-        if (want := self._demand()) > 0:  # what a lone job would wait for is done before it comes
+        # What a lone job would wait for is done before it comes; for no more than will still be wanted then.
+        if (want := min(self._demand(), self._room())) > 0:
             word = self._put(self._turns.plan(want, all_lanes=True))
             self._word = word._replace(call=ready(word.call))
         await self._woken.wait(seconds)

@@ -62,11 +62,15 @@ class Flow:
         """Slots that are not free."""
         return self.attempts.busy + self.begins.waiting
 
+    def room(self) -> int:
+        """How many could start at once."""
+        return max(0, self._concurrency - self._taken)
+
     def demand(self) -> int:
         """How many jobs to claim now: what can start at once, and what will soon."""
         if self._closed or self.reporter.backlog >= MAX_BACKLOG:
             return 0
-        target = max(0, self._concurrency - self._taken) + self._pace.ahead()
+        target = self.room() + self._pace.ahead()
         self._low_water = target // 2
         if len(self._buffer) > self._low_water:
             return 0

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from pydantic import BaseModel
 
 from windlass.errors import InvalidInput
-from windlass.model.names import concurrency_key_text
+from windlass.model.names import concurrency_key_text, shown
 from windlass.worker.payload import PayloadShape, bare_function
 
 __all__ = ["KeyRule", "KeySource"]
@@ -92,7 +92,7 @@ def _check_path(path: tuple[str, ...], shape: PayloadShape) -> None:
 def _check_function(function: Callable[..., object], shape: PayloadShape) -> None:
     whose = f"the concurrency_key of {shape.kind!r}"
     if not callable(function):
-        raise InvalidInput(f"{whose} is the name of a field or a function, not {function!r}")
+        raise InvalidInput(f"{whose} is the name of a field or a function, not {shown(function)}")
     if inspect.iscoroutinefunction(bare_function(function)):
         raise InvalidInput(f"{whose} is an async function, and a key is made at once")
     try:

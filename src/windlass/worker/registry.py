@@ -1,7 +1,6 @@
 """Which kinds are known here, and what runs them."""
 
 import inspect
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self, TypeAlias, get_args
@@ -9,8 +8,10 @@ from typing import Any, Literal, Self, TypeAlias, get_args
 from pydantic import TypeAdapter, ValidationError
 
 from windlass.errors import InvalidInput, UnknownKind
-from windlass.model import ClaimedJob, RetryPolicy, check_kind, check_queue, retry_preset
+from windlass.model import ClaimedJob, RetryPolicy, check_kind, check_queue
+from windlass.model.names import as_number, shown
 from windlass.model.new_job import check_concurrency_limit
+from windlass.model.retry import as_policy
 from windlass.worker.keys import KeyRule, KeySource
 from windlass.worker.payload import PayloadShape, bare_function, result_adapter
 
@@ -65,7 +66,7 @@ class JobDefinition:
     ) -> Self:
         """The definition of a typed function; InvalidInput if it cannot be a handler."""
         kind = check_kind(getattr(function, "__name__", "") if kind is None else kind)
-        policy = retry_preset(retry) if isinstance(retry, str) else retry or RetryPolicy()
+        policy = as_policy(retry) or RetryPolicy()
         if max_attempts is not None:
             policy = replace(policy, max_attempts=max_attempts)
         is_async = _is_async(function, kind)
@@ -164,7 +165,7 @@ def check_priority(value: object) -> int:
     """`value` itself, if it can be a priority."""
     if isinstance(value, bool) or not isinstance(value, int) or not MIN_PRIORITY <= value <= MAX_PRIORITY:
         raise InvalidInput(
-            f"a priority is a whole number from {MIN_PRIORITY} to {MAX_PRIORITY}, not {value!r}"
+            f"a priority is a whole number from {MIN_PRIORITY} to {MAX_PRIORITY}, not {shown(value)}"
         )
     return value
 
@@ -173,11 +174,14 @@ def check_timeout(value: object) -> float | None:
     """`value` as a number of seconds that a handler may run; None is no limit."""
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise InvalidInput(f"a timeout is a number of seconds, not {value!r}")
-    if not 0.001 <= value <= MAX_TIMEOUT_SECONDS:
-        raise InvalidInput(f"a timeout is from 0.001 to {MAX_TIMEOUT_SECONDS:.0f} seconds, not {value!r}")
-    return float(value)
+    number = as_number(value)
+    if number is None:
+        raise InvalidInput(f"a timeout is a number of seconds, not {shown(value)}")
+    if not 0.001 <= number <= MAX_TIMEOUT_SECONDS:
+        raise InvalidInput(
+            f"a timeout is from 0.001 to {MAX_TIMEOUT_SECONDS:.0f} seconds, not {shown(value)}"
+        )
+    return number
 
 
 def refuse_unreachable(function: Callable[..., Any], kind: str) -> None:
@@ -213,7 +217,7 @@ def _is_async(function: Callable[..., Any], kind: str) -> bool:
 
 def _room(function: Callable[..., Any], kind: str, isolation: str, is_async: bool) -> Room:
     if isolation not in get_args(Isolation):
-        raise InvalidInput(f"isolation is auto, loop, thread or process, not {isolation!r}")
+        raise InvalidInput(f"isolation is auto, loop, thread or process, not {shown(isolation)}")
     if isolation == "thread" and is_async:
         raise InvalidInput(
             f"the handler of {kind!r} is async: it runs on the loop or in a process, not in a thread"

@@ -21,8 +21,8 @@ __all__ = ["Lane", "Plan", "Turns"]
 MAX_KNOWN = 2000
 MAX_LANES = 500
 """How many lanes one claim names; beyond that they take turns too."""
-QUANTUM = 20
-"""Jobs per turn and weight where a claim is large: a turn for one job costs as much as one for twenty."""
+QUANTUM = 50
+"""Jobs per turn and weight where a claim is large: each turn has a lease of its own, for however many."""
 STRIDE = 64
 """Jobs taken from a lane before its mark follows: stepping over few is quick, and a mark wants surveys."""
 
@@ -262,7 +262,7 @@ class Turns:
 
 def _quantum(want: int) -> int:
     """Jobs per turn and weight: one where a claim is small, so that it reaches as many as it can."""
-    return min(QUANTUM, max(1, want // 25))
+    return min(QUANTUM, max(1, want // 10))
 
 
 def _wet_lanes(flow: Flow) -> list[Lane]:

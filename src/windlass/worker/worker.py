@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any, Self
 from uuid import UUID
 
+from windlass.client.detours import Detours
 from windlass.db.connect import Pooler
 from windlass.db.link import AsyncLink, SyncLink
 from windlass.db.listen import GATE_NOTICE, Listener
@@ -64,6 +65,7 @@ class Worker:
         telemetry: Telemetry | None = None,
         max_result_bytes: int = MAX_RESULT_BYTES,
         max_error_bytes: int = MAX_ERROR_BYTES,
+        detours: Detours | None = None,
     ) -> None:
         check_numbers(
             concurrency, lease_seconds=lease_seconds, poll_seconds=poll_seconds, grace_seconds=grace_seconds
@@ -71,10 +73,9 @@ class Worker:
         self.node_id: UUID = uuid7()
         self.node_name = check_node_name(node_name or socket.gethostname())
         self.queues = check_queues(queues)
-        self.concurrency = concurrency
-        self.counts = Counts()
+        self.concurrency, self.counts = concurrency, Counts()
         self._url, self._registry, self._lease_seconds = database_url, registry, lease_seconds
-        self._poll_seconds, self._grace_seconds = poll_seconds, grace_seconds
+        self._poll_seconds, self._grace_seconds, self._detours = poll_seconds, grace_seconds, detours
         self._pooler: Pooler = pooler
         self._listen_url = listen_url or (database_url if pooler == "none" else None)
         self._limits = Limits(max_result_bytes, max_error_bytes)
@@ -183,7 +184,7 @@ class Worker:
             self._listener = Listener(self._listen_url, self._notice, application_name=self._name("listen"))
         self._ledger = Ledger(self._report_link, Outage("recording costs", signals))
         self._flow = flow = Flow(self.concurrency, leases, self.counts, signals)
-        room = (self._registry, self.concurrency, self.node_name, self._limits)
+        room = (self._registry, self.concurrency, self.node_name, self._limits, signals.fault, self._detours)
         flow.attempts = Attempts(
             *room, say=flow.say, ended=flow.ended, record=self._ledger.record, node_id=self.node_id
         )
@@ -204,6 +205,7 @@ class Worker:
             durable=any(definition.wants_context for definition in self._registry),
             pooled=self._pooler != "none",
             demand=flow.demand,
+            room=flow.room,
             admit=flow.admit,
             shed=flow.shed,
             listening=lambda: self._listener is not None and self._listener.alive,

@@ -17,6 +17,11 @@ BOUND_ROLE = "chaos_bound"
 Verb = Callable[[Mixer], Call]
 
 
+def _gate(mixer: Mixer) -> list[Any]:
+    scope = [*mixer.scope(), mixer.pick(None, name_of(mixer.spare()))]
+    return [*scope, mixer.pick(True, False), all(part is None for part in scope)]
+
+
 def _of(text: str, values: Callable[[Mixer], list[Any]] = lambda _: []) -> Verb:
     return lambda mixer: (f"select * from windlass.{text}", values(mixer))
 
@@ -99,8 +104,9 @@ CARE_VERBS: dict[str, Verb] = {
     "seal_events": _of("seal_events(%s)", lambda m: [m.random.randint(1, 500)]),
     "seal_attempts": _of("seal_attempts()"),
     "set_gate": _of(
-        "set_gate(%s, %s, %s, p_node => %s, p_expires_at => now() + interval '0.2 s', p_release => %s)",
-        lambda m: [*m.scope(), m.pick(None, name_of(m.spare())), m.pick(True, False)],
+        "set_gate(%s, %s, %s, p_node => %s, p_expires_at => now() + interval '0.2 s', p_release => %s,"
+        " p_everything => %s)",
+        _gate,
     ),
     "clear_gate": _of("clear_gate(null, %s, %s, %s)", Mixer.scope),
     "set_limit": _of(

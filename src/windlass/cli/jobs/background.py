@@ -14,7 +14,7 @@ from windlass.cli.options import WrongUsage
 from windlass.cli.output import Column, note, print_json, print_table, say
 from windlass.cli.progress import counted
 from windlass.cli.session import open_client
-from windlass.cli.text import plain, stamp
+from windlass.cli.text import brief_stamp, plain, stamp
 from windlass.cli.unserved import is_served
 from windlass.cli.watch import watch_redrive
 from windlass.client import SyncClient
@@ -151,10 +151,10 @@ def _print_preview(redrive: NewRedrive, found: Preview, faults: dict[UUID, str])
     columns: list[Column[DeadJob]] = [
         Column("ID", lambda job: job.id),
         Column("KIND", lambda job: job.kind),
-        Column("QUEUE", lambda job: job.queue),
-        Column("DIED", lambda job: stamp(job.died_at)),
-        Column("ERROR", lambda job: job.error.get("type")),
-        Column("MESSAGE", lambda job: job.error.get("message")),
+        Column("QUEUE", lambda job: job.queue, spare=3),
+        Column("DIED", lambda job: stamp(job.died_at), brief=lambda job: brief_stamp(job.died_at), spare=2),
+        Column("ERROR", lambda job: job.error.get("type"), spare=1),
+        Column("MESSAGE", lambda job: job.error.get("message"), wraps=20),
     ]
     print_table(columns, found.sample, empty="no dead jobs" if not found.matched else "no sample")
     if redrive.patch is not None:

@@ -75,9 +75,9 @@ def list_jobs(
     if everything and (cursor is not None or limit is not None):
         raise WrongUsage("--all is every page: it excludes --cursor and --limit")
     filters: dict[str, Any] = {
-        "states": split_names(state),
-        "queues": split_names(queue),
-        "kinds": split_names(kind),
+        "states": split_names(state, "--state"),
+        "queues": split_names(queue, "--queue"),
+        "kinds": split_names(kind, "--kind"),
         "correlation_id": correlation_id,
     }
     with open_client(database_url, tenant) as client:
@@ -125,12 +125,12 @@ def _print_jobs(jobs: Sequence[Job]) -> None:
     columns: list[Column[Job]] = [
         Column("ID", lambda job: job.id),
         Column("KIND", lambda job: job.kind),
-        Column("QUEUE", lambda job: job.queue),
+        Column("QUEUE", lambda job: job.queue, spare=4),
         Column("STATE", lambda job: job.shown_state, style=lambda job: paint(job.shown_state)),
-        Column("TRIED", lambda job: f"{job.counted}/{job.max_attempts}", right=True),
-        Column("PRIORITY", lambda job: job.priority, right=True),
-        Column("CREATED", lambda job: _ago(job, job.created_at), right=True),
-        Column("SINCE", _since),
+        Column("TRIED", lambda job: f"{job.counted}/{job.max_attempts}", right=True, spare=2),
+        Column("PRIORITY", lambda job: job.priority, right=True, spare=5),
+        Column("CREATED", lambda job: _ago(job, job.created_at), right=True, spare=3),
+        Column("SINCE", _since, spare=1),
     ]
     print_table(columns, jobs, empty="no jobs")
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from windlass.cli.output import Column, print_fields, print_table, say
-from windlass.cli.text import span, stamp
+from windlass.cli.text import brief_stamp, span, stamp
 from windlass.client import SyncClient
 from windlass.errors import NotFound
 from windlass.model import Job
@@ -59,7 +59,16 @@ _COLUMNS: list[Column[Part]] = [
     Column("PART", lambda part: part.node_name),
     Column("STATE", lambda part: part.state),
     Column("TRIED", lambda part: part.attempts, right=True),
-    Column("STARTED", lambda part: part.started_at and stamp(part.started_at)),
-    Column("FINISHED", lambda part: part.finished_at and stamp(part.finished_at)),
-    Column("ERROR", lambda part: (part.error or {}).get("message")),
+    Column(
+        "STARTED",
+        lambda part: part.started_at and stamp(part.started_at),
+        brief=lambda part: part.started_at and brief_stamp(part.started_at),
+        spare=1,
+    ),
+    Column(
+        "FINISHED",
+        lambda part: part.finished_at and stamp(part.finished_at),
+        brief=lambda part: part.finished_at and brief_stamp(part.finished_at),
+    ),
+    Column("ERROR", lambda part: (part.error or {}).get("message"), wraps=20),
 ]

@@ -22,7 +22,7 @@ from windlass.cli.options import (
 )
 from windlass.cli.output import Column, note, print_json, print_table, say
 from windlass.cli.session import open_client, resolve_moment
-from windlass.cli.text import stamp
+from windlass.cli.text import brief_stamp, stamp
 from windlass.client import SyncClient
 from windlass.db.rpc_client import Redriven
 
@@ -85,7 +85,11 @@ def redrive_jobs(
       windlass jobs redrive --all --background --throttle 50 --stop-rate 0.2
       windlass jobs redrive --watch "$redrive"
     """
-    filters: dict[str, Any] = {"kinds": split_names(kind), "queues": split_names(queue), "error_like": error}
+    filters: dict[str, Any] = {
+        "kinds": split_names(kind, "--kind"),
+        "queues": split_names(queue, "--queue"),
+        "error_like": error,
+    }
     filtered = any(value is not None for value in (*filters.values(), since, until))
     if watch and not background:
         in_background.follow(
@@ -123,7 +127,9 @@ def _refuse_mixture(
     *,
     background: bool,
 ) -> None:
-    if everything == (named or filtered) or (named and filtered and not background):
+    if everything and (named or filtered):
+        raise WrongUsage("--all is every dead job of the tenant: it excludes ids and filters")
+    if not (everything or named or filtered) or (named and filtered and not background):
         raise WrongUsage("name the jobs by their ids, or by a filter, or say --all")
     if background and limit is not None:
         raise WrongUsage("--limit is not for --background: a filter says which jobs, --throttle how fast")
@@ -146,9 +152,14 @@ def _print_redriven(done: Sequence[Redriven], *, dry_run: bool, limit: int) -> N
     columns: list[Column[Redriven]] = [
         Column("ID", lambda job: job.job_id),
         Column("KIND", lambda job: job.kind),
-        Column("QUEUE", lambda job: job.queue),
-        Column("DIED", lambda job: stamp(job.finished_at)),
-        Column("ERROR", lambda job: (job.error or {}).get("message")),
+        Column("QUEUE", lambda job: job.queue, spare=2),
+        Column(
+            "DIED",
+            lambda job: stamp(job.finished_at),
+            brief=lambda job: brief_stamp(job.finished_at),
+            spare=1,
+        ),
+        Column("ERROR", lambda job: (job.error or {}).get("message"), wraps=20),
     ]
     if dry_run:
         print_table(columns, done, empty="no dead jobs")

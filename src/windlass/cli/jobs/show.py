@@ -9,7 +9,7 @@ from windlass.cli.jobs.parts import find_cluster_job, print_cluster_job, without
 from windlass.cli.options import AsJson, DatabaseUrl, JobId, TenantName
 from windlass.cli.output import Column, print_fields, print_json, print_table, say
 from windlass.cli.session import open_client, read_settings
-from windlass.cli.text import pretty, span, stamp
+from windlass.cli.text import brief_stamp, pretty, span, stamp
 from windlass.cli.unserved import Served, is_served
 from windlass.client.core import DEFAULT_TENANT
 from windlass.model import Attempt, Job, Transition
@@ -115,11 +115,15 @@ def _print_attempts(attempts: Sequence[Attempt]) -> None:
     columns: list[Column[Attempt]] = [
         Column("ATTEMPT", lambda attempt: attempt.number, right=True),
         Column("OUTCOME", lambda attempt: attempt.outcome or "running"),
-        Column("STARTED", lambda attempt: stamp(attempt.started_at)),
+        Column(
+            "STARTED",
+            lambda attempt: stamp(attempt.started_at),
+            brief=lambda attempt: brief_stamp(attempt.started_at),
+        ),
         Column("TOOK", _took, right=True),
-        Column("NODE", lambda attempt: _node(attempt.node_name, attempt.node_id)),
-        Column("COST", lambda attempt: attempt.cost_cents or None, right=True),
-        Column("ERROR", lambda attempt: (attempt.error or {}).get("message")),
+        Column("NODE", lambda attempt: _node(attempt.node_name, attempt.node_id), wraps=12, spare=1),
+        Column("COST", lambda attempt: attempt.cost_cents or None, right=True, spare=2),
+        Column("ERROR", lambda attempt: (attempt.error or {}).get("message"), wraps=20),
     ]
     print_table(columns, attempts, empty="no attempts")
 
@@ -137,20 +141,20 @@ def _took(attempt: Attempt) -> str | None:
 
 def _print_costs(costs: Sequence[CostEntry]) -> None:
     columns: list[Column[CostEntry]] = [
-        Column("AT", lambda entry: stamp(entry.at)),
+        Column("AT", lambda entry: stamp(entry.at), brief=lambda entry: brief_stamp(entry.at)),
         Column("ATTEMPT", lambda entry: entry.attempt, right=True),
         Column("CENTS", lambda entry: entry.cents, right=True),
-        Column("FOR", lambda entry: entry.what or "reported with the outcome"),
+        Column("FOR", lambda entry: entry.what or "reported with the outcome", wraps=20),
     ]
     print_table(columns, costs, empty="no costs")
 
 
 def _print_history(history: Sequence[Transition]) -> None:
     columns: list[Column[Transition]] = [
-        Column("AT", lambda step: stamp(step.at)),
+        Column("AT", lambda step: stamp(step.at), brief=lambda step: brief_stamp(step.at)),
         Column("WHAT", lambda step: step.what),
         Column("ATTEMPT", lambda step: step.attempt, right=True),
-        Column("BY", lambda step: _node(step.node_name, step.actor)),
-        Column("REASON", lambda step: step.reason),
+        Column("BY", lambda step: _node(step.node_name, step.actor), wraps=12),
+        Column("REASON", lambda step: step.reason, wraps=20),
     ]
     print_table(columns, history, empty="no history")

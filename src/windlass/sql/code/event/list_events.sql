@@ -1,8 +1,10 @@
--- The audit of a tenant, or of the installation (p_tenant the nil id), a page at a time, newest first: what was done,
--- and how each job ended, as job.succeeded, job.dead, job.canceled or job.skipped.  `place` is an event's in the chain.
+-- The audit of a tenant, or of the installation (p_tenant the nil id), a page at a time, the largest id first: what was
+-- done, and how each job ended, as job.succeeded, job.dead, job.canceled or job.skipped.  `place` is an event's in the chain.
 --
 -- A death is an event.  The other ends are read from attempts and jobs, not stored twice: they stand in the order of
--- their jobs' ids, events in that of their own.  Pages go on as those of list_jobs do.
+-- their jobs' ids, events in that of their own.  So this is not the order of `at`: a job that ended late stands where it
+-- was enqueued, and p_from finds it.  To order by `at` would take another index on every attempt.  Pages go on as those
+-- of list_jobs do.
 -- definer: owner
 -- grant: operator, reader
 create function windlass.list_events(

@@ -1,5 +1,6 @@
--- Hold every claim that matches: of this tenant, queue, kind and node (its id or name), each null for all of them.
--- Setting the same scope again changes reason, actor and expiry.  Returns the gate.
+-- Hold every claim that matches: of this tenant, queue, kind and node (its id or name), each null for all of them; to hold all
+-- there is needs p_everything, since a null may be a mistake.  Setting the same scope again changes reason, actor and expiry.
+-- Returns the gate.
 --
 -- Claims that begin after this commits take no matching job.  Workers give back what they claimed and have not started; what
 -- runs already, runs on, or with p_release is given back too.
@@ -8,7 +9,7 @@
 create function windlass.set_gate(
   p_tenant uuid default null, p_queue text default null, p_kind text default null, p_node text default null,
   p_reason text default null, p_actor text default null, p_expires_at timestamptz default null,
-  p_release boolean default false)
+  p_release boolean default false, p_everything boolean default false)
 returns uuid
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -22,7 +23,7 @@ begin
     perform windlass._require_unbound();
   end if;
   perform windlass._confine(p_tenant);
-  perform windlass._check_gate(p_tenant, p_queue, p_kind, p_node, p_expires_at);
+  perform windlass._check_gate(p_tenant, p_queue, p_kind, p_node, p_expires_at, coalesce(p_everything, false));
   insert into windlass_data.gate as g (tenant_id, queue, kind, node, reason, actor, created_at, expires_at, releases)
   values (p_tenant, p_queue, p_kind, p_node, coalesce(p_reason, ''), windlass._actor(p_actor), v_now, p_expires_at,
           coalesce(p_release, false))

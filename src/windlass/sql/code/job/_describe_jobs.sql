@@ -53,11 +53,14 @@ begin
          le.node_id, le.expires_at,
          p.state = 'running' and exists (
            select from windlass_data.cancel_request as c where c.tenant_id = p.tenant_id and c.job_id = p.id),
-         coalesce(p.ended_reason, case p.state when 'skipped' then p.result ->> 'reason' when 'canceled' then (
-           select e.reason from windlass_data.event as e
-           where e.tenant_id = p.tenant_id and e.job_id = p.id and e.action = 'job.cancel' and e.details ->> 'state' = 'running'
-           order by e.id limit 1) end), windlass_data.clock(),
-         p.concurrency_key, p.concurrency_limit::integer
+         coalesce(p.ended_reason, case
+           when p.state = 'skipped' then p.result ->> 'reason'
+           when p.state = 'canceled' then nullif(coalesce((  -- whoever asked for it, else the handler
+             select coalesce(e.reason, '') from windlass_data.event as e
+             where e.tenant_id = p.tenant_id and e.job_id = p.id and e.action = 'job.cancel'
+               and e.details ->> 'state' = 'running'
+             order by e.id limit 1), case when p.ended_state is null then p.error ->> 'message' end), '') end),
+         windlass_data.clock(), p.concurrency_key, p.concurrency_limit::integer
   from placed as p
   left join lateral (
     select le.claimed_at, le.node_id, le.expires_at, m.version, m.counted

@@ -2,8 +2,8 @@
 -- no later than p_before.
 --
 -- Passes over what somebody else holds, so it never waits; the caller looks again, under the locks, where the jobs
--- stand.  A finished job that a lease still names is left until the lease is settled, which needs its attempt.  Row
--- security hides the statistics from the planner, so it is told to walk the indexes, outside the days in their whole order.
+-- stand.  A finished job that something still names (_named_jobs) is left, however it ended.  Row security hides the
+-- statistics from the planner, so it is told to walk the indexes, outside the days in their whole order.
 -- definer: none
 create function windlass._due_jobs(p_part text, p_state text, p_before timestamptz, p_limit integer)
 returns table (tenant_id uuid, job_id uuid)
@@ -19,8 +19,7 @@ begin
       select a.tenant_id, a.job_id
       from windlass_data.%1$I as a
       where a.ends = %3$L and a.finished_at <= %4$L and a.tenant_id = coalesce($1, a.tenant_id)
-        and (a.tenant_id, a.job_id) not in (
-          select l.tenant_id, m.job_id from windlass_data.lease as l cross join lateral unnest(l.job_ids) as m(job_id))
+        and (a.tenant_id, a.job_id) not in (select n.tenant_id, n.job_id from windlass._named_jobs() as n)
       %5$s
       limit $2
       for update skip locked
@@ -28,6 +27,7 @@ begin
       select j.tenant_id, j.id
       from windlass_data.%2$I as j
       where j.ended_state = %3$L and j.ended_at <= %4$L and j.tenant_id = coalesce($1, j.tenant_id)
+        and (j.tenant_id, j.id) not in (select n.tenant_id, n.job_id from windlass._named_jobs() as n)
       %6$s
       limit $2
       for update skip locked

@@ -1,10 +1,10 @@
 -- What becomes of a job whose idempotency key, or whose id, is taken.
 --
--- The same job again: the existing one, nothing written.  Another content under the same key or id: WL002.  In the
--- `active` scope a finished holder gives the key up, unless it has this very id; so does one whose record is no
--- longer kept.  A job that is there already, and whose key others had since, is still the same job: the key stays
--- with the last of them.  The holder may vanish between two looks, hence the loop; a redrive may revive it, so the key is locked
--- and the holder looked at again before the key is taken over.
+-- The same job again: the existing one, nothing written.  Another content under the same key or id: WL002.  An id that
+-- the caller gave counts before the key: a job that is there already is the same job, whoever has had its key since, and
+-- the key stays with the last of them.  In the `active` scope a finished holder gives the key up; so does one whose
+-- record is no longer kept.  The holder may vanish between two looks, hence the loop; a redrive may revive it, so the key
+-- is locked and the holder looked at again before the key is taken over.
 -- definer: none
 create function windlass._resolve_duplicate(p_tenant uuid, p_job windlass_data.new_job, p_id uuid)
 returns table (job_id uuid, created boolean)
@@ -14,7 +14,7 @@ as $$
 declare
   v_held record;
   v_locked boolean := false;
-  v_mine boolean := false;  -- the id is taken: look at its job, whoever has the key
+  v_mine boolean := p_job.id is not null and p_job.key is not null;  -- look at the job of this id, whoever has the key
 begin
   loop
     select coalesce(k.job_id, p_id) as job_id, j.id is not null as kept, j.state in
@@ -34,6 +34,8 @@ begin
       values (p_tenant, p_job.kind, p_job.key, p_id)
       on conflict do nothing;
       created := found;
+    elsif v_mine and not v_held.kept then
+      v_mine := false;
     elsif (not v_held.kept or (p_job.scope = 'active' and v_held.finished and v_held.job_id <> p_id))
       and p_job.key is not null and not v_locked then
       perform from windlass_data.idempotency_key as k
@@ -41,8 +43,7 @@ begin
       for no key update;
       v_locked := true;
     elsif not v_held.kept or (p_job.scope = 'active' and v_held.finished and v_held.job_id <> p_id) then
-      created := not v_mine;  -- else it vanished just now, and the key counts again
-      v_mine := false;
+      created := true;
     elsif v_held.same then
       return query select v_held.job_id, false;
       return;

@@ -1,7 +1,7 @@
 -- Seconds to wait after the n-th counted failure (n from 1), for a random number in [0, 1).
 --
 -- The growth is compared with the cap as logarithms before any power is taken, so no attempt number overflows; the
--- margin of 1 leaves close cases to the exact comparison.  A policy whose cap is null waits ten years at most.
+-- margin of 1 leaves close cases to the exact comparison.  Jitter may go beyond a cap, and never beyond ten years.
 -- definer: none
 create function windlass._retry_delay(p_retry jsonb, p_n integer, p_random double precision) returns double precision
 language plpgsql immutable
@@ -23,7 +23,7 @@ begin
   end if;
   return case coalesce(p_retry ->> 'jitter', 'full')
     when 'none' then v_raw
-    when 'tenth' then v_raw * (1 + 0.1 * p_random)
+    when 'tenth' then v_raw + (least(1.1 * v_raw, 315360000) - v_raw) * p_random
     else v_raw * p_random
   end;
 end

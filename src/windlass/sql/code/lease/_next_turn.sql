@@ -15,7 +15,7 @@ as $$
 begin
   select array_agg(f.lane_id), array_agg(f.priority), array_agg(f.place), array_agg(f.rank), array_agg(f.weight),
          array_agg(f.mark), array_agg(f.share),
-         -- A strict flow has many lanes in one line: four times the share is enough to look at.
+         -- A strict flow has many lanes in one line: four times the share is enough to look at first.
          array_agg(case when f.lanes > 4 and f.one_line
                         then ceil(4.0 * f.share / f.lanes) else f.share end::integer),
          min(f.share), bool_or(f.one_line)
@@ -40,6 +40,9 @@ begin
     ) as f
     order by f.place, f.nth
   ) as f;
+  if offers <> shares then
+    offers := windlass._join_lines(lanes, places, marks, shares, offers);
+  end if;
 end
 $$;
 comment on function windlass._next_turn is 'Who gives how much to a claim.';

@@ -1,4 +1,8 @@
 -- Drop the leases of which every job has its attempt, and count what is open in the others.
+--
+-- Of one that has run out, jobs that are gone are not open either: nobody could ever write their attempts, and it would
+-- stay for ever.  A job finished in a handler's transaction gives up its turn at its key here: from now on it is not counted
+-- as open, so its lease may go before anybody reports it.
 -- definer: none
 create function windlass._settle_leases(p_tokens uuid[]) returns void
 language plpgsql volatile
@@ -8,7 +12,7 @@ as $$
 declare
   v_jobs uuid[] := array(
     select m.job_id from windlass_data.lease as l cross join lateral unnest(l.job_ids) as m(job_id) where l.id = any (p_tokens));
-  v_written uuid[] := '{}';  -- the token of each attempt that is written
+  v_written uuid[] := '{}';  -- the token of each attempt that is written, and of each job that is gone
   v_day record;
 begin
   for v_day in select r.first, r.last from windlass._day_ranges(v_jobs) as r loop
@@ -24,6 +28,9 @@ begin
       ) as a
       where l.id = any (p_tokens));
   end loop;
+  if cardinality(v_written) < cardinality(v_jobs) then
+    v_written := v_written || windlass._gone_jobs(p_tokens);
+  end if;
   with left_open as materialized (
     select l.id, cardinality(l.job_ids) - coalesce(w.n, 0) as open
     from windlass_data.lease as l
@@ -37,6 +44,9 @@ begin
   set open = o.open
   from left_open as o
   where l.id = o.id and o.open > 0 and l.open <> o.open;
+  if exists (select from windlass_data.key_line) then
+    perform windlass._leave_key_lines(v_jobs);
+  end if;
 end
 $$;
 comment on function windlass._settle_leases(uuid[]) is 'Drop the leases that are done with.';

@@ -30,14 +30,13 @@ declare
   v_now timestamptz := windlass_data.clock();
   v_bound boolean := false; v_limited boolean := false; v_said boolean; v_again boolean := false;
   v_due boolean; v_waits integer; v_busy integer[];
-  v_took record; v_by_lease boolean; v_count integer; v_range record;
+  v_took record; v_lane boolean; v_by_lease boolean; v_count integer; v_range record;
 begin
   if windlass._is_bad_claim(p_node, p_queues, p_limit, p_lease_seconds, p_lanes, p_marks, p_only) then
     raise exception 'a claim needs a node, queues, a limit to 10000, a lease from 0.1 s to a day, and a mark for each lane'
       using errcode = 'WL007';
   end if;
-  select o.* into v_said, v_due, v_waits, v_busy
-  from windlass._look_around(p_node, p_queues, p_kinds, v_now, p_since) as o;
+  select o.* into v_said, v_due, v_waits, v_busy from windlass._look_around(p_node, p_queues, p_kinds, v_now, p_since) as o;
   if v_said then
     select c.* into v_bound, v_limited, v_said from windlass._look_closer(p_node, p_queues) as c;
     if v_bound then
@@ -49,17 +48,16 @@ begin
     v_busy := array(select b.lane_id from windlass._busy_lanes(p_queues, p_kinds) as b);  -- also where others were due
   end if;
   loop
-    v_by_lease := true;
-    if p_only then
+    v_lane := not (p_only or v_said or v_limited or v_bound or cardinality(v_busy) > 2
+                   or v_busy[1] is distinct from v_busy[cardinality(v_busy)]);
+    v_by_lease := v_lane;
+    if v_lane then  -- one line, perhaps listed twice, and nothing was said of anything: nobody takes turns
+      v_took := windlass._take_lane(
+        p_node, v_busy[1], coalesce(p_marks[array_position(p_lanes, v_busy[1])], 0), p_limit, p_lease_seconds, p_begins);
+    elsif p_only then
       v_took := windlass._take_lanes(p_node, p_queues, p_kinds, p_lanes, p_marks, p_limit, v_now, p_lease_seconds,
                                      v_said or v_bound, v_limited, p_begins);
       v_by_lease := v_took.jobs is not null;
-    elsif v_said or v_limited or v_bound or v_busy[1] <> v_busy[cardinality(v_busy)] or cardinality(v_busy) > 2 then
-      v_by_lease := false;
-    else
-      -- One line, perhaps listed twice, and nothing was said of anything: nobody takes turns.
-      v_took := windlass._take_lane(
-        p_node, v_busy[1], coalesce(p_marks[array_position(p_lanes, v_busy[1])], 0), p_limit, p_lease_seconds, p_begins);
     end if;
     if not v_by_lease then
       v_took := windlass._take_open(
@@ -72,14 +70,16 @@ begin
     v_busy := array(select b.lane_id from windlass._busy_lanes(p_queues, p_kinds) as b);
     v_again := true;
   end loop;
-  if v_count > 0 then
+  if v_count = 1 and v_lane then
+    return query select * from windlass._read_one(
+      v_took.tokens[1], v_busy[1], v_took.tenant, v_took.jobs[1], v_took.version, v_took.tries, v_took.ends);
+  elsif v_count > 0 then
     v_range := windlass._id_range(v_took.jobs);
     -- A statement of its own: the one that takes does not see jobs that were committed after it began.
     if v_by_lease then
       return query select * from windlass._read_leases(v_took.tokens, v_range.first, v_range.last);
     else
-      return query
-      select * from windlass._read_turns(
+      return query select * from windlass._read_turns(
         v_took.tokens, v_took.tenants, v_took.lanes, v_took.jobs, v_took.versions, v_took.counted, v_took.ends,
         v_range.first, v_range.last);
     end if;

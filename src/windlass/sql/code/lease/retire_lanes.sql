@@ -4,6 +4,7 @@
 -- Two looks: the first finds empty lanes; the second, under an exclusive lock against everybody who is putting a job into
 -- one of them (see _note_work), is a statement of its own and so sees all that they committed.  Never waits.  In a
 -- transaction with one snapshot for all statements the second look would see nothing new, so nothing is done there.
+-- The first looks from the end of the line, where its newest are: a held snapshot keeps all that has left it in front.
 -- definer: engine
 -- grant: worker, operator
 create function windlass.retire_lanes(p_limit integer default 1000) returns integer
@@ -23,7 +24,7 @@ begin
   end if;
   v_lanes := array(
     select distinct b.lane_id from windlass_data.busy_lane as b
-    where not exists (select from windlass_data.ready as r where r.lane_id = b.lane_id)
+    where (select r.seq from windlass_data.ready as r where r.lane_id = b.lane_id order by r.seq desc limit 1) is null
       and (v_bound is null or b.tenant_id = v_bound)
     limit p_limit);
   v_lanes := array(

@@ -11,10 +11,13 @@ select j.id, j.tenant_id, l.queue, l.kind, p.state, l.priority, j.payload,
        coalesce(j.ended_at, case when p.state <> 'queued' and a.ends is not null then a.finished_at end) as finished_at,
        coalesce(a.version, 0) + case p.state when 'running' then 1 else 0 end as attempt, j.max_attempts,
        j.idempotency_key, coalesce(j.trace_id, replace(j.id::text, '-', '')) as trace_id, j.correlation_id,
-       coalesce(j.ended_reason, case p.state when 'skipped' then a.result ->> 'reason' when 'canceled' then (
-         select e.reason from windlass_data.event as e
-         where e.tenant_id = j.tenant_id and e.job_id = j.id and e.action = 'job.cancel' and e.details ->> 'state' = 'running'
-         order by e.id limit 1) end) as ended_reason,
+       coalesce(j.ended_reason, case
+         when p.state = 'skipped' then a.result ->> 'reason'
+         when p.state = 'canceled' then nullif(coalesce((  -- whoever asked for it, else the handler
+           select coalesce(e.reason, '') from windlass_data.event as e
+           where e.tenant_id = j.tenant_id and e.job_id = j.id and e.action = 'job.cancel'
+             and e.details ->> 'state' = 'running'
+           order by e.id limit 1), case when j.ended_state is null then a.error ->> 'message' end), '') end) as ended_reason,
        j.concurrency_key, j.concurrency_limit
 from windlass_data.job as j
 join windlass_data.lane as l on l.id = j.lane_id
