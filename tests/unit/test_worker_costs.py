@@ -118,3 +118,25 @@ async def test_an_error_that_nobody_foresaw_leaves_nobody_waiting() -> None:
             await entries[0]
     again.cancel()
     await asyncio.gather(again, return_exceptions=True)
+
+
+async def test_a_lease_that_is_just_going_is_no_outage(caplog: pytest.LogCaptureFixture) -> None:
+    class Going:
+        told = 0
+
+        async def run(self, _: Any) -> list[str]:
+            self.told += 1
+            if self.told == 1:
+                raise Unavailable("somebody holds the lease", sqlstate="55P03")
+            return ["ok"]
+
+    link = Going()
+    ledger = Ledger(cast("Any", link), Outage("recording costs", Signals()))
+    entry = Entry(a_job(), 1, "stamps")
+    ledger.record(entry)
+    running = asyncio.create_task(ledger.run())
+    async with asyncio.timeout(10):
+        await entry
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    assert (link.told, caplog.records) == (2, [])

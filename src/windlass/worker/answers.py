@@ -5,10 +5,9 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from windlass.db.call import Call
 from windlass.db.rpc import complete_jobs, fail_jobs, release_jobs, snooze_jobs
-from windlass.errors import Unavailable, WindlassError
 from windlass.worker.words import Verb, Word
 
-__all__ = ["AGAIN", "LOST", "SUCCEEDED", "Answer", "Answered", "answers_to", "call_for", "lock_not_free"]
+__all__ = ["AGAIN", "LOST", "SUCCEEDED", "Answer", "Answered", "answers_to", "call_for"]
 
 T = TypeVar("T")
 
@@ -79,11 +78,6 @@ def _refusals(words: list[Word], refused: set[bytes]) -> Iterator[Answered]:
             yield [word], AGAIN
         else:
             yield [word], LOST
-
-
-def lock_not_free(error: WindlassError) -> bool:
-    """Words wait half a second at most for a lock (see fail_jobs), and are then to be said again."""
-    return isinstance(error, Unavailable) and error.details.get("sqlstate") == "55P03"
 
 
 def _unless_all_none(values: list[T | None]) -> list[T | None] | None:

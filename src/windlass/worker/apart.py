@@ -13,9 +13,9 @@ from typing import NamedTuple
 from windlass.db.link import AsyncLink
 from windlass.db.rpc import complete_jobs
 from windlass.errors import InvalidInput, WindlassError
-from windlass.worker.answers import LOST, SUCCEEDED, Answer, Answered, answers_to, call_for, lock_not_free
+from windlass.worker.answers import LOST, SUCCEEDED, Answer, Answered, answers_to, call_for
 from windlass.worker.leases import elapsed_clock
-from windlass.worker.outage import Outage
+from windlass.worker.outage import Outage, lock_not_free
 from windlass.worker.patience import Bell
 from windlass.worker.words import Limits, Word, word_for_error
 

@@ -13,10 +13,9 @@ from windlass.db.link import AsyncLink
 from windlass.db.rpc_node import begin_jobs
 from windlass.errors import WindlassError
 from windlass.model import ClaimedJob
-from windlass.worker.answers import lock_not_free
 from windlass.worker.attempt import Attempt
 from windlass.worker.leases import elapsed_clock
-from windlass.worker.outage import Outage
+from windlass.worker.outage import Outage, lock_not_free
 from windlass.worker.patience import Bell
 
 __all__ = ["Begins"]

@@ -12,11 +12,13 @@ from windlass.db.link import AsyncLink
 from windlass.db.rpc_costs import record_costs
 from windlass.errors import InvalidInput, LeaseLost, Unavailable, WindlassError
 from windlass.model import ClaimedJob, uuid7
-from windlass.worker.outage import Outage
+from windlass.worker.outage import Outage, lock_not_free
 
 __all__ = ["Entry", "Ledger", "Record", "refuse_entry"]
 
 MAX_BATCH = 500
+LEASE_GOES = 0.02
+"""Seconds until a lease that is just being dropped is gone, or stays after all."""
 
 
 class Entry:
@@ -122,7 +124,7 @@ class Ledger:
                 await self._write(entries[:half])
                 await self._write(entries[half:])
             except WindlassError as error:
-                await asyncio.sleep(self._outage.failed(error))
+                await asyncio.sleep(LEASE_GOES if lock_not_free(error) else self._outage.failed(error))
             else:
                 self._outage.over()
                 for entry, code in zip(entries, codes, strict=True):

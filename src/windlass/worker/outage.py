@@ -1,10 +1,10 @@
 """The database away and back again, as one loop lives through it: told once, waited out with backoff."""
 
 from windlass.db.link import Backoff
-from windlass.errors import WindlassError
+from windlass.errors import Unavailable, WindlassError
 from windlass.worker.signals import Signals
 
-__all__ = ["Outage"]
+__all__ = ["Outage", "lock_not_free"]
 
 
 class Outage:
@@ -27,3 +27,8 @@ class Outage:
             self._code = None
             self._backoff.reset()
             self._signals.recovered(self._what)
+
+
+def lock_not_free(error: WindlassError) -> bool:
+    """Words wait half a second at most for a lock (see fail_jobs), and are then to be said again."""
+    return isinstance(error, Unavailable) and error.details.get("sqlstate") == "55P03"

@@ -12,9 +12,9 @@ from typing import Any
 
 from windlass.db.link import AsyncLink
 from windlass.errors import InvalidInput, WindlassError
-from windlass.worker.answers import AGAIN, Answer, Answered, answers_to, call_for, lock_not_free
+from windlass.worker.answers import AGAIN, Answer, Answered, answers_to, call_for
 from windlass.worker.apart import Apart
-from windlass.worker.outage import Outage
+from windlass.worker.outage import Outage, lock_not_free
 from windlass.worker.signals import Signals
 from windlass.worker.words import Verb, Word
 

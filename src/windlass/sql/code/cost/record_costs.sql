@@ -3,7 +3,8 @@
 --
 -- A cost stays, however its attempt ends.  A caller that got no answer may say the same again with the same p_ids: what
 -- was written is found, and not written twice, also when the attempt has ended meanwhile.
--- Shares the lease, as finish_job does, so that it cannot expire meanwhile; other words about it need not wait.
+-- Shares the leases, as finish_job does, so that none can expire meanwhile; other words about them need not wait.  Waits for
+-- none of them either, since a report drops its leases in no order: where one is just going, this is to be said again (55P03).
 -- definer: engine
 -- grant: worker
 create function windlass.record_costs(
@@ -20,7 +21,7 @@ declare
   v_bound uuid := windlass_data.bound_tenant();
 begin
   perform windlass._check_costs(p_tokens, p_jobs, p_cents, p_whats, p_ids);
-  perform from windlass_data.lease as l where l.id = any (p_tokens) order by l.id for key share;
+  perform from windlass_data.lease as l where l.id = any (p_tokens) for key share nowait;
   v_open := windlass._note_words(p_tokens, p_jobs, p_cents, p_whats, p_ids);
   return query
   select s.job_id, case
