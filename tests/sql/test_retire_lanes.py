@@ -9,7 +9,7 @@ from tests.sql.bulk import measure
 from tests.sql.operate import bind, call_value, callers
 from tests.sql.steps import OTHER_TENANT, Session
 from tests.sql.whole import assert_whole, nothing_changed
-from tests.support import Database
+from tests.support import Clock, Database
 
 pytestmark = pytest.mark.every_version
 
@@ -61,6 +61,27 @@ def test_what_a_held_snapshot_keeps_is_not_walked_over(db: Database, jobs: Sessi
         cost = measure(conn, "select windlass.retire_lanes()")
     assert listed(db) == 1
     assert cost.pages < 40
+
+
+def test_lanes_of_tenants_that_were_busy_just_now_are_not_looked_at(
+    db: Database, jobs: Session, clock: Clock
+) -> None:
+    """They would be walked over from end to end, where a snapshot is held, and are needed again at once."""
+    rest = "select windlass.retire_lanes(p_idle => '1 minute')"
+    holder = db.connect(autocommit=False)
+    holder.isolation_level = IsolationLevel.REPEATABLE_READ
+    holder.execute("select count(*) from pg_class")
+    jobs.enqueue_many([{"kind": "mail"}] * 6_000)
+    for _ in range(6):
+        jobs.complete(*jobs.claim(limit=1_000))
+    with db.connect(autocommit=False) as conn:
+        measure(conn, rest)
+        cost = measure(conn, rest)
+    assert (listed(db), cost.pages < 60) == (1, True), cost
+    clock.advance(120)
+    assert db.fetch_value(rest) == 1
+    assert listed(db) == 0
+    assert_whole(db)
 
 
 def test_whoever_comes_while_a_lane_is_retired_lists_it_again(db: Database, jobs: Session) -> None:

@@ -1,12 +1,16 @@
 """The list of lanes that claims look at, kept short."""
 
 from collections.abc import Callable
+from datetime import timedelta
 
 from windlass.db.rpc import retire_lanes
 from windlass.worker.service import Runner, Service
 from windlass.worker.signals import Signals
 
 __all__ = ["LaneKeeper"]
+
+_IDLE = timedelta(seconds=30)
+_ALL_ROUNDS = 30
 
 
 class LaneKeeper(Service):
@@ -29,6 +33,7 @@ class LaneKeeper(Service):
         super().__init__(runner, interval, signals, self._is_idle)
         self._idle = idle
         self._went = True
+        self._rounds = 0
         self.retired = 0
         """Entries that went so far."""
 
@@ -36,6 +41,9 @@ class LaneKeeper(Service):
         return self._idle is not None and self._idle() and not self._went
 
     async def tick(self) -> None:
-        went = await self._runner.run(retire_lanes())
+        # Most times only where nothing came of late: a held snapshot keeps all that ever waited there.
+        idle = _IDLE if self._rounds % _ALL_ROUNDS else None
+        self._rounds += 1
+        went = await self._runner.run(retire_lanes(idle))
         self._went = went > 0
         self.retired += went

@@ -265,9 +265,9 @@ def expire_leases(limit: int, within: timedelta | None = None) -> Call[int]:
     return Call(text, (limit, within), _count)
 
 
-def retire_lanes() -> Call[int]:
-    """How many empty lanes went from the list that claims look at."""
-    return Call("select windlass.retire_lanes()", (), _count)
+def retire_lanes(idle: timedelta | None = None) -> Call[int]:
+    """How many empty lanes went from the list that claims look at; `idle`: of tenants that rested so long."""
+    return Call("select windlass.retire_lanes(p_idle => $1::interval)", (idle,), _count)
 
 
 def _count(rows: Sequence[Row]) -> int:

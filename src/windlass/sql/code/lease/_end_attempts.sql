@@ -48,9 +48,10 @@ begin
     from (select g.* from judged as g  -- `is true`: looked up in a hash, and not row by row
           where ((g.tenant_id, g.job_id, g.version) in (select e.* from ended as e)) is true order by g.place) as g
   ), tally as (select x.token, count(*) as n from accepted as x group by x.token), done as (
-    delete from windlass_data.lease as l using tally as t where l.id = t.token and l.open = t.n
+    delete from windlass_data.lease as l using tally as t where l.id = any (p_tokens) and l.id = t.token and l.open = t.n
   ), fewer as (
-    update windlass_data.lease as l set open = l.open - t.n from tally as t where l.id = t.token and l.open > t.n
+    update windlass_data.lease as l set open = l.open - t.n from tally as t
+    where l.id = any (p_tokens) and l.id = t.token and l.open > t.n
   ), again as (
     insert into windlass_data.ready (lane_id, seq, tenant_id, job_id, version, counted)
     select x.lane_id, x.seq, x.tenant_id, x.job_id, x.version, x.counted

@@ -43,7 +43,7 @@ begin
   update windlass_data.lease as l
   set open = o.open
   from left_open as o
-  where l.id = o.id and o.open > 0 and l.open <> o.open;
+  where l.id = any (p_tokens) and l.id = o.id and o.open > 0 and l.open <> o.open;
   if exists (select from windlass_data.key_line) then
     perform windlass._leave_key_lines(v_jobs);
   end if;

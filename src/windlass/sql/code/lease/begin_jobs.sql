@@ -31,7 +31,7 @@ begin
            coalesce(array_agg(p_jobs[o]) filter (where p_called is null or p_called[o]), '{}') as called
     from unnest(v_open) as o group by p_tokens[o]
   ) as s
-  where l.id = s.token and l.begins is not null
+  where l.id = any (p_tokens) and l.id = s.token and l.begins is not null
     and not (l.begins @> s.near and coalesce(l.begun, '{}') @> s.called);
   return query
   select s.token, s.job_id, 'lease_lost'

@@ -54,12 +54,11 @@ begin
         where v_open is null or s.place = any (v_open)
         order by h.tenant_id, h.job_id
         returning a.tenant_id, a.job_id, a.token
-      ), tally as materialized (
-        select e.token, count(*) as n from ended as e group by e.token
-      ), done as (
-        delete from windlass_data.lease as l using tally as t where l.id = t.token and l.open = t.n
+      ), tally as materialized (select e.token, count(*) as n from ended as e group by e.token), done as (
+        delete from windlass_data.lease as l using tally as t where l.id = any (p_tokens) and l.id = t.token and l.open = t.n
       ), fewer as (
-        update windlass_data.lease as l set open = l.open - t.n from tally as t where l.id = t.token and l.open > t.n
+        update windlass_data.lease as l set open = l.open - t.n from tally as t
+        where l.id = any (p_tokens) and l.id = t.token and l.open > t.n
       ), settled as (
         delete from windlass_data.cancel_request as r using ended as e
         where r.tenant_id = e.tenant_id and r.job_id = e.job_id

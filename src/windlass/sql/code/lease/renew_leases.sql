@@ -38,7 +38,9 @@ begin
   return query
   select t.id, null::uuid, case when l.id is null then 'lease_lost' else 'busy' end
   from unnest(p_tokens) as t(id)
-  left join windlass_data.lease as l on l.id = t.id and (v_bound is null or l.tenant_id = v_bound)
+  left join lateral (
+    select l.id from windlass_data.lease as l where l.id = t.id and (v_bound is null or l.tenant_id = v_bound) offset 0
+  ) as l on true
   where t.id <> all (coalesce(v_held, '{}'));
   return query
   select h.token, h.job_id, 'cancel_requested'
