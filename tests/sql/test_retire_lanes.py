@@ -1,7 +1,9 @@
 """retire_lanes: what is empty leaves the list that claims look at, and what is in line never does."""
 
 import threading
+from typing import Any
 
+import psycopg
 import pytest
 from psycopg import IsolationLevel
 
@@ -181,3 +183,12 @@ def test_workers_and_operators_retire_and_a_bound_one_its_own(
     assert call_value(db, "retire_lanes", role="worker") == 1
     left = db.fetch("select tenant_id from windlass_data.busy_lane", role="superuser")
     assert [row.tenant_id for row in left] == [jobs.tenant]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"limit": 0}, {"limit": -1}, {"limit": None}, {"idle": "-1 s"}, {"idle": "900 years"}]
+)
+def test_a_call_that_makes_no_sense_is_refused(db: Database, wrong: dict[str, Any]) -> None:
+    with pytest.raises(psycopg.Error) as refused:
+        call_value(db, "retire_lanes", **wrong)
+    assert refused.value.sqlstate == "WL007"
