@@ -33,6 +33,11 @@ class Shop:
         db.execute("create table orders (name text primary key)", role="superuser")
         db.execute("grant all on orders to windlass_app", role="superuser")
 
+    def measures_nothing(self) -> None:
+        """From now on the client sends payloads of any size: the database alone refuses them."""
+        settings = self.app.settings.model_copy(update={"max_payload_bytes": 2**30})
+        self.app = Windlass(settings=settings)
+
     @property
     def orders(self) -> list[str]:
         return [row.name for row in self.db.fetch("select name from orders order by name")]

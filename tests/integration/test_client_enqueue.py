@@ -89,6 +89,19 @@ def test_options_are_checked_before_they_travel(shop: Shop, options: dict[str, A
     assert len(shop.app.sync.list_jobs()) == 0
 
 
+def test_what_the_client_takes_is_taken_by_the_database(shop: Shop) -> None:
+    """Up to the last byte of JSON, though the database has other measures."""
+    largest: list[Any] = ["x" * (1024 * 1024 - 2), [1] * (512 * 1024 - 1), {"s": [0.5] * 100_000}]
+    for payload in largest:
+        assert shop.app.sync.enqueue_job("a", payload).created
+        assert shop.app.sync.enqueue_jobs([NewJob(kind="a", payload=payload, key=str(len(payload)))])[
+            0
+        ].created
+    assert len(shop.app.sync.enqueue_many("a", largest)) == 3
+    with pytest.raises(InvalidInput, match="is 1048577 bytes of JSON; the limit is 1048576"):
+        shop.app.sync.enqueue_job("a", "x" * (1024 * 1024 - 1))
+
+
 @pytest.mark.parametrize(
     ("payload", "why"),
     [

@@ -22,7 +22,7 @@ from windlass.model import ClaimedJob, Snooze
 from windlass.model.redrive import NewRedrive, Redrive
 from windlass.telemetry import running_job
 from windlass.worker import redrive as redrive_module
-from windlass.worker.registry import Registry
+from windlass.worker.registry import JobDefinition, Registry
 
 
 class Letter(BaseModel):
@@ -49,6 +49,20 @@ async def over(app: Windlass, redrive_id: UUID) -> Redrive:
 def redriven(db: Database) -> list[UUID]:
     text = "select job_id from windlass_data.event where action = 'job.redrive' order by job_id"
     return [row.job_id for row in db.fetch(text, role="superuser")]
+
+
+def test_the_size_of_a_patched_payload_is_that_of_its_json() -> None:
+    """Not of the database's text, which has a space behind every comma."""
+    registry = Registry()
+
+    def count(numbers: list[int]) -> None: ...
+
+    registry.add(JobDefinition.from_function(count))
+    text = json.dumps({"numbers": [1] * 500_000})
+    assert len(text) > 1024 * 1024
+    assert redrive_module.payload_fault(registry, "count", text) is None
+    longer = json.dumps({"numbers": [1] * 600_000})
+    assert "more than 1048576 bytes" in str(redrive_module.payload_fault(registry, "count", longer))
 
 
 async def test_a_worker_revives_what_fits_and_leaves_the_rest_dead(db: Database) -> None:

@@ -52,6 +52,14 @@ def test_a_payload_that_would_grow_too_large_is_left_as_it_is(db: Database, jobs
     assert "more" not in jobs.get(job).payload
 
 
+def test_how_large_a_patched_payload_may_be_is_counted_as_it_is_written(db: Database, jobs: Session) -> None:
+    job = kill(jobs, payload={"numbers": [1] * 500_000})
+    redrive = create(db, kinds=["mail"], patch={"more": 1})
+    Runner(jobs).run()
+    assert counts(db, redrive) == ("done", 1, 0, 0)
+    assert jobs.get(job).payload["more"] == 1
+
+
 def test_the_keys_of_patched_jobs_are_what_the_runner_says(db: Database, jobs: Session) -> None:
     dead = [kill(jobs, payload={"n": n}, concurrency_key=key) for n, key in enumerate(("a", "b", None))]
     create(db, kinds=["mail"], patch={"more": 1})

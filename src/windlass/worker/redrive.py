@@ -51,13 +51,18 @@ def redrive_definition(runner: Runner, registry: Registry) -> JobDefinition:
 
 def payload_fault(registry: Registry, kind: str, payload: str) -> str | None:
     """Why this payload (JSON text) could not be handed to the handler of its kind; None if it can."""
-    if len(payload.encode()) > MAX_PAYLOAD_BYTES:
+    if _least_bytes(payload) > MAX_PAYLOAD_BYTES:
         return f"the payload would have more than {MAX_PAYLOAD_BYTES} bytes"
     try:
         patched_key(registry.get(kind), payload)
     except InvalidInput as error:
         return error.message
     return None
+
+
+def _least_bytes(text: str) -> int:
+    """What the database counts (`_least_json_bytes`): its text has spaces, and numbers written out."""
+    return len(text.replace(", ", ",").replace(": ", ":").replace("00", "").encode())
 
 
 def patched_key(definition: JobDefinition, payload: str) -> str | None:

@@ -17,8 +17,9 @@ begin
   cross join lateral (
     values
       ('payload', case when n.payload is null then 'is missing'
-                       when pg_column_size(n.payload) > 1048576
-                       then format('has %s bytes, and 1048576 are allowed', pg_column_size(n.payload)) end),
+                       when pg_column_size(n.payload) > 1048576 and windlass._least_json_bytes(n.payload) > 1048576
+                       then format('has at least %s bytes as JSON, and 1048576 are allowed',
+                                   windlass._least_json_bytes(n.payload)) end),
       ('max_attempts', case when n.max_attempts not between 1 and 32767 then 'must be from 1 to 32767' end),
       ('timeout_ms', case when n.timeout_ms <= 0 then 'must be positive' end),
       ('key', case when length(n.key) not between 1 and 500 then 'must have 1 to 500 characters' end),

@@ -24,12 +24,12 @@ begin
   v_jobs[1].payload := '{}';
   perform windlass._check_new_jobs(v_jobs);
   if pg_column_size(p_payloads) > 1048576 or pg_column_compression(p_payloads) is not null then
-    select p.place, pg_column_size(p.payload) into v_place, v_size
+    select p.place, windlass._least_json_bytes(p.payload) into v_place, v_size
     from jsonb_array_elements(p_payloads) with ordinality as p(payload, place)
-    where pg_column_size(p.payload) > 1048576
+    where pg_column_size(p.payload) > 1048576 and windlass._least_json_bytes(p.payload) > 1048576
     limit 1;
     if found then
-      raise exception 'job % of the batch: payload has % bytes, and 1048576 are allowed', v_place, v_size
+      raise exception 'job % of the batch: payload has at least % bytes as JSON, and 1048576 are allowed', v_place, v_size
         using errcode = 'WL007';
     end if;
   end if;

@@ -41,7 +41,11 @@ begin
       cross join lateral (
         select j.payload from windlass_data.job as j where j.tenant_id = v_row.tenant_id and j.id = d.job_id offset 0
       ) as j
-      where d.matches and (v_row.patch is null or pg_column_size(windlass._merge_patch(j.payload, v_row.patch)) <= 1048576));
+      cross join lateral (
+        select case when v_row.patch is not null then windlass._merge_patch(j.payload, v_row.patch) end as payload offset 0
+      ) as p
+      where d.matches
+        and (pg_column_size(p.payload) > 1048576 and windlass._least_json_bytes(p.payload) > 1048576) is not true);
     v_ids := windlass._retake_keys(v_row.tenant_id, v_ids, false, false);
     if v_row.stop_rate is not null then
       insert into windlass_data.redriven (tenant_id, redrive_id, job_id, version)
