@@ -7,11 +7,13 @@ from typing import Any
 
 import psycopg
 import pytest
+from pydantic import BaseModel, Field
 
 import windlass.client.carriers
 from tests.integration.shop import LATER, Parcel, Shop
 from tests.support import Clock
 from windlass import IdempotencyConflict, InvalidInput, JobState, NewJob, NotFound, RetryPolicy, Windlass
+from windlass.client import SyncJobHandle
 from windlass.db.database import AsyncDatabase
 from windlass.model import ClaimedJob, uuid7
 from windlass.settings import Settings
@@ -87,6 +89,31 @@ def test_options_are_checked_before_they_travel(shop: Shop, options: dict[str, A
     with pytest.raises(InvalidInput, match=why):
         shop.add.options(**options).enqueue_sync(1)
     assert len(shop.app.sync.list_jobs()) == 0
+
+
+def test_the_same_set_under_the_same_key_is_the_same_payload(shop: Shop) -> None:
+    """In whichever order it happens to be: 0 and 8 share a place, and the first one has it."""
+
+    def sort_out(numbers: set[int]) -> None: ...
+
+    one, other = {0, 8}, {8, 0}
+    assert list(one) != list(other)
+    kind = shop.app.job(sort_out).options(key="k")
+    first, again = kind.enqueue_sync(one), kind.enqueue_sync(other)
+    assert (first == again, again.created) == (True, False)
+
+
+class Total(BaseModel):
+    total: int = Field(serialization_alias="Total")
+
+
+def test_a_model_that_does_not_read_what_it_writes_is_no_fault_of_the_waiter(shop: Shop) -> None:
+    def count() -> Total:
+        return Total(total=3)
+
+    handle: SyncJobHandle[Any] = shop.app.job(count).enqueue_sync()
+    shop.work(count={"Total": 3})
+    assert handle.wait(timeout=10) == {"Total": 3}
 
 
 def test_what_the_client_takes_is_taken_by_the_database(shop: Shop) -> None:

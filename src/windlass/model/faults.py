@@ -1,9 +1,9 @@
 """What pydantic found wrong with a value, in the words that the rest of Windlass uses."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-__all__ = ["fault_in_words"]
+__all__ = ["fault_in_words", "faults_in_words"]
 
 _NUMBER = "must be a number"
 _LIST = "must be a list"
@@ -65,6 +65,11 @@ def fault_in_words(fault: Mapping[str, Any]) -> str:
             return told
     message = str(fault["msg"]).removeprefix("Value error, ").removeprefix("Input ")
     return message[:1].lower() + message[1:]
+
+
+def faults_in_words(faults: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Each of them with the place that it is about."""
+    return [f"{'.'.join(map(str, fault['loc'])) or 'it'} {fault_in_words(fault)}" for fault in faults]
 
 
 def _plain(value: Any) -> Any:

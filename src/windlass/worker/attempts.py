@@ -109,7 +109,11 @@ class Attempts:
         context = None
         if definition.wants_context and definition.room != "process":
             context = JobContext(
-                job, self._worker_id, max_result_bytes=self._limits.result_bytes, record=self._record
+                job,
+                self._worker_id,
+                max_result_bytes=self._limits.result_bytes,
+                results=definition.results,
+                record=self._record,
             )
         attempt = Attempt(job, definition, lease, context, self._record)
         if not self._busy:

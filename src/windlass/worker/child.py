@@ -118,6 +118,7 @@ def _run(order: Order, tell: Any, relay: Relay) -> Word:
             job,
             order.worker_id,
             max_result_bytes=limits.result_bytes,
+            results=definition.results,
             on_finish=functools.partial(tell, "finishing"),
             record=relay.record,
             prepared=order.prepared,

@@ -13,7 +13,7 @@ from windlass.model import MAX_RESULT_BYTES, ClaimedJob
 from windlass.model.cost import check_cost
 from windlass.telemetry import JobLog, fields_of
 from windlass.worker.costs import Entry, Record
-from windlass.worker.result import encode_result
+from windlass.worker.result import ANY_RESULT, ResultShape
 
 __all__ = ["JobContext", "StopReason"]
 
@@ -38,6 +38,7 @@ class JobContext:
         "_owed",
         "_reason",
         "_record",
+        "_results",
         "job",
         "prepared",
         "worker_id",
@@ -49,6 +50,7 @@ class JobContext:
         worker_id: str,
         *,
         max_result_bytes: int = MAX_RESULT_BYTES,
+        results: ResultShape = ANY_RESULT,
         on_finish: Callable[[], None] | None = None,
         record: Record = Entry.answer,
         prepared: Any = None,
@@ -59,6 +61,7 @@ class JobContext:
         self.prepared = prepared
         """In a child process: what its node had prepared for this attempt."""
         self._limit = max_result_bytes
+        self._results = results
         self._on_finish = on_finish
         self._record = record
         self._cents = 0
@@ -230,7 +233,7 @@ class JobContext:
             self._on_finish()
 
     def _finish_call(self, result: Any) -> Any:
-        return finish_job(self.token, self.job.id, encode_result(result, self._limit))
+        return finish_job(self.token, self.job.id, self._results.encode(result, self._limit))
 
 
 def _on_loop() -> bool:

@@ -23,7 +23,7 @@ def run_sync(
     try:
         called = _call(definition, job, context)
         value = asyncio.run(called) if definition.is_async else called
-        word = word_for_value(job, value, limits, now)
+        word = word_for_value(job, value, limits, now, definition.results)
     except BaseException as error:  # no thread and no child process of ours is ended by raising something
         word = word_for_error(job, _from_handler(error), limits)
     if context is not None and context.owes:
@@ -38,7 +38,7 @@ async def run_async(
     try:
         called = _call(definition, job, context)
         value = await called if definition.is_async else called
-        word = word_for_value(job, value, limits, now)
+        word = word_for_value(job, value, limits, now, definition.results)
     except _FAILURES as error:
         word = word_for_error(job, _from_handler(error), limits)
     if context is not None and context.owes:

@@ -9,7 +9,6 @@ import dataclasses
 import functools
 import inspect
 import json
-import math
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -23,8 +22,9 @@ from typing_extensions import TypedDict
 
 from windlass.errors import InvalidInput
 from windlass.model import Cancel, RetryAfter, Skip, Snooze
-from windlass.model.faults import fault_in_words
+from windlass.model.faults import faults_in_words
 from windlass.worker.context import JobContext
+from windlass.worker.kept import differs, has_sets, lost_in, order_sets
 
 __all__ = ["InvalidPayload", "PayloadShape", "bare_function", "result_adapter"]
 
@@ -48,6 +48,7 @@ class PayloadShape:
         "_adapter",
         "_by_name",
         "_by_place",
+        "_has_sets",
         "_ordered",
         "_required",
         "_signature",
@@ -79,6 +80,7 @@ class PayloadShape:
         self._ordered = tuple(p.name for p in parameters if p.kind is Parameter.POSITIONAL_ONLY)
         self._adapter = _adapter(self.model or _fields(parameters, hints, kind), kind)
         self._validate_json = self._adapter.validator.validate_json
+        self._has_sets = has_sets(self._adapter)
 
     def encode(self, *args: Any, **kwargs: Any) -> Any:
         """The payload of a call, as plain JSON values; InvalidInput says what does not fit."""
@@ -96,7 +98,8 @@ class PayloadShape:
             raise InvalidInput(
                 f"the payload of {self.kind!r} cannot be written as JSON: {_fault(error)}"
             ) from None
-        self._refuse_loss(value, plain)
+        if self._refuse_loss(value, plain) or self._has_sets:
+            order_sets(value, plain)
         return value, plain
 
     def decode(self, payload: bytes) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -153,8 +156,11 @@ class PayloadShape:
                 given.update(given.pop(parameter.name, {}))
         return given
 
-    def _refuse_loss(self, value: Any, plain: Any) -> None:
-        """Some models do not read what they write, or write less than they hold: said now, not at run."""
+    def _refuse_loss(self, value: Any, plain: Any) -> bool:
+        """Some models do not read what they write, or write less than they hold: said now, not at run.
+
+        Whether it comes back as something else at all, as does a set where anything is declared.
+        """
         try:
             again = self._adapter.validate_python(plain)
         except ValidationError:  # what is strict takes some things from JSON only
@@ -165,12 +171,11 @@ class PayloadShape:
                 raise InvalidInput(
                     f"the payload of {self.kind!r} cannot be read back from what is stored of it: {faults}"
                 ) from None
-        try:
-            differs = bool(again != value)
-        except Exception:  # arrays and their like do not compare: looked through instead
-            differs = True
-        if differs and (lost := _lost_in(self._adapter.dump_python(value))):
+        if not differs(again, value):
+            return False
+        if lost := lost_in(self._adapter, value, plain):
             raise InvalidInput(f"the payload of {self.kind!r} holds {lost}, which JSON would not keep")
+        return True
 
     def _read(self, payload: bytes, refused: ValidationError) -> Any:
         # What asks for an instance of something takes it in Python's terms only: ask again in those.  Not
@@ -184,7 +189,7 @@ class PayloadShape:
     def _refusal(self, error: ValidationError) -> InvalidInput:
         faults = error.errors(include_url=False, include_input=False)
         # Without the values: a payload may hold what does not belong into a log.
-        shown = [f"{'.'.join(map(str, fault['loc'])) or 'it'} {fault_in_words(fault)}" for fault in faults]
+        shown = faults_in_words(faults)
         more = f" and {len(shown) - _SHOWN_FAULTS} more" if len(shown) > _SHOWN_FAULTS else ""
         return InvalidInput(
             f"the payload of {self.kind!r} is not valid: {'; '.join(shown[:_SHOWN_FAULTS])}{more}",
@@ -197,17 +202,6 @@ def _fault(error: ValueError) -> str:
         return "bytes that are no UTF-8 text"
     # Its own text quotes the values where they do not match their types.
     return str(error).partition("\n")[0].removesuffix("Pydantic serializer warnings:") or "a wrong type"
-
-
-def _lost_in(value: Any) -> str | None:
-    """What of a dumped value becomes something else in JSON without a word."""
-    if isinstance(value, Mapping):
-        value = list(value.values())
-    if isinstance(value, list | tuple | set | frozenset):
-        return next(filter(None, map(_lost_in, value)), None)
-    if hasattr(value, "get_secret_value"):
-        return "a secret (store a reference to it instead)"
-    return "a number that is not finite" if isinstance(value, float) and not math.isfinite(value) else None
 
 
 def type_hints(function: Callable[..., Any], kind: str) -> Mapping[str, Any]:

@@ -5,8 +5,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self, TypeAlias, get_args
 
-from pydantic import TypeAdapter, ValidationError
-
 from windlass.errors import InvalidInput, UnknownKind
 from windlass.model import ClaimedJob, RetryPolicy, check_kind, check_queue
 from windlass.model.names import as_number, shown
@@ -14,6 +12,7 @@ from windlass.model.new_job import check_concurrency_limit
 from windlass.model.retry import as_policy
 from windlass.worker.keys import KeyRule, KeySource
 from windlass.worker.payload import PayloadShape, bare_function, result_adapter
+from windlass.worker.result import ResultShape
 
 __all__ = ["Isolation", "JobDefinition", "Registry", "Room"]
 
@@ -39,7 +38,7 @@ class JobDefinition:
     room: Room
     """Where the handler runs: what `isolation` comes down to for this handler."""
     is_async: bool
-    results: "TypeAdapter[Any] | None"
+    results: ResultShape
     key: KeyRule | None = None
     """How its jobs get their concurrency keys; None: they have none."""
     concurrency_limit: int | None = None
@@ -84,7 +83,7 @@ class JobDefinition:
             isolation=isolation,
             room=_room(function, kind, isolation, is_async),
             is_async=is_async,
-            results=result_adapter(function, kind),
+            results=ResultShape(kind, result_adapter(function, kind)),
             key=None if concurrency_key is None else KeyRule(concurrency_key, shape),
             concurrency_limit=None
             if concurrency_limit is None
@@ -117,15 +116,8 @@ class JobDefinition:
         return self.shape.decode(payload)
 
     def decode_result(self, result: Any) -> Any:
-        """A stored result as the handler's return annotation has it."""
-        if self.results is None or result is None:
-            return result
-        try:
-            return self.results.validate_python(result)
-        except ValidationError as error:
-            raise InvalidInput(
-                f"the result of {self.kind!r} is not what its handler declares: {error}"
-            ) from None
+        """A stored result as the handler's return annotation has it, else as plain JSON."""
+        return self.results.decode(result)
 
 
 class Registry:

@@ -21,7 +21,7 @@ from windlass.model import (
 from windlass.model.retry import MAX_DELAY_SECONDS
 from windlass.worker.context import StopReason
 from windlass.worker.payload import InvalidPayload
-from windlass.worker.result import encode_result
+from windlass.worker.result import ANY_RESULT, ResultShape
 
 __all__ = [
     "Limits",
@@ -73,7 +73,9 @@ class Word:
     exception: BaseException | None = field(default=None, repr=False)
 
 
-def word_for_value(job: ClaimedJob, value: Any, limits: Limits, now: Now) -> Word:
+def word_for_value(
+    job: ClaimedJob, value: Any, limits: Limits, now: Now, results: ResultShape = ANY_RESULT
+) -> Word:
     """What a handler's return value says.  `now` tells the database's time, by which `until` is meant."""
     if value is None:
         return Word(job, "complete")
@@ -87,7 +89,7 @@ def word_for_value(job: ClaimedJob, value: Any, limits: Limits, now: Now) -> Wor
         reason = _json({"reason": value.reason}) if value.reason else None
         return Word(job, "complete", state="skipped", result=reason)
     try:
-        return Word(job, "complete", result=encode_result(value, limits.result_bytes))
+        return Word(job, "complete", result=results.encode(value, limits.result_bytes))
     except InvalidInput as error:
         return word_for_error(job, error, limits)
 
