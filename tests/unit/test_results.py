@@ -4,6 +4,7 @@ import dataclasses
 import json
 import logging
 import math
+from collections.abc import Iterable
 from datetime import date, timedelta
 from decimal import Decimal
 from typing import Annotated, Any, Literal
@@ -20,6 +21,7 @@ from pydantic import (
     field_serializer,
     field_validator,
 )
+from pydantic_core import core_schema
 
 from windlass.errors import InvalidInput
 from windlass.model import Cancel
@@ -81,6 +83,21 @@ class Sealed(BaseModel):
     @field_serializer("key", when_used="json")
     def seal(self, value: SecretStr) -> str:
         return "c2VhbGVk"
+
+
+class Stream(BaseModel):
+    numbers: Iterable[int]
+
+
+class Weight:
+    """Known to pydantic by its annotation only."""
+
+    def __init__(self, grams: int) -> None:
+        self.grams = grams
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        return core_schema.is_instance_schema(cls)
 
 
 class Angry(BaseModel):
@@ -199,6 +216,19 @@ def test_what_json_would_not_keep_is_refused(what: str) -> None:
     assert refused.value.__context__ is None, "the history of an attempt tells one story"
     assert "hunter2" not in str(refused.value)
     assert "ada" not in str(refused.value)
+
+
+def test_what_can_be_iterated_over_once_is_written_whole() -> None:
+    for annotation in (Any, Iterable[int], list[int]):
+        assert written(returning(annotation), (n for n in range(3))) == [0, 1, 2]
+    assert written(returning(Stream), Stream(numbers=iter(range(3)))) == {"numbers": [0, 1, 2]}
+
+
+def test_a_type_that_only_its_annotation_can_write() -> None:
+    definition = returning(Annotated[Weight, PlainSerializer(lambda weight: f"{weight.grams} g")])
+    assert written(definition, Weight(5)) == "5 g"
+    with pytest.raises(InvalidInput, match="is a Weight, which JSON cannot hold"):
+        written(returning(Any), Weight(5))
 
 
 def test_a_secret_that_its_model_shows_or_hides_itself_is_not_lost() -> None:

@@ -17,6 +17,7 @@ from windlass.worker.kept import differs, lost_in
 __all__ = ["ANY_RESULT", "ResultShape"]
 
 _ANYTHING: "TypeAdapter[Any]" = TypeAdapter(Any)
+_UNWRITABLE = (PydanticSerializationError, ValueError, RecursionError)
 _UNKNOWN = frozenset({"extra_forbidden", "unexpected_keyword_argument"})
 
 _SHOWN_FAULTS = 5
@@ -45,7 +46,7 @@ class ResultShape:
             refused = error
         try:
             plain = self._write(value)
-        except (PydanticSerializationError, ValueError, RecursionError):
+        except _UNWRITABLE:
             raise refused from None
         return check_json(plain, limit_bytes, "result")
 
@@ -65,15 +66,23 @@ class ResultShape:
             return result
 
     def _write(self, value: Any) -> Any:
+        # As what it is, and first, for an iterator gives what it has but once.  The annotation may name less,
+        # as that of a base class does: its way of writing counts where the same comes back.
+        adapter, plain, fault = _ANYTHING, None, None
+        try:
+            plain = to_jsonable_python(value, by_alias=True)
+        except _UNWRITABLE as error:
+            fault = error
         if self._adapter is not None:
-            # Whatever somebody's serializers and validators raise: it is then written as what it is.
-            with contextlib.suppress(Exception):
-                plain = self._adapter.dump_python(value, mode="json", by_alias=True, warnings="error")
-                if not differs(_read(self._adapter, plain), value):
-                    return plain
-        # The annotation may name less than was returned, as that of a base class does: nothing is left out.
-        plain = to_jsonable_python(value, by_alias=True)
-        if lost := lost_in(_ANYTHING, value, plain):
+            with contextlib.suppress(Exception):  # whatever somebody's serializers and validators raise
+                declared = self._adapter.dump_python(value, mode="json", by_alias=True, warnings="error")
+                if fault is not None:
+                    adapter, plain, fault = self._adapter, declared, None
+                if not differs(_read(self._adapter, declared), value):
+                    return declared
+        if fault is not None:
+            raise fault
+        if lost := lost_in(adapter, value, plain):
             raise InvalidInput(f"the result holds {lost}, which JSON would not keep")
         return plain
 
