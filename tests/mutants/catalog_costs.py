@@ -15,8 +15,16 @@ COSTS = (
         "cost-shares-the-lease",
         "no lease expires while a cost is written under it",
         "sql/code/cost/record_costs.sql",
-        "perform from windlass_data.lease as l where l.id = any (p_tokens) order by l.id for key share;",
+        "perform from windlass_data.lease as l where l.id = any (p_tokens) for key share nowait;",
         "",
+        ("tests/sql/test_record_costs.py",),
+    ),
+    Mutant(
+        "cost-waits-for-no-lease",
+        "whoever writes costs and whoever drops the leases do not wait for each other",
+        "sql/code/cost/record_costs.sql",
+        "for key share nowait;",
+        "order by l.id for key share;",
         ("tests/sql/test_record_costs.py",),
     ),
     Mutant(
