@@ -1,6 +1,7 @@
 """Handlers in child processes: what they raise, how they die, and how long they may take to come up."""
 
 import asyncio
+import logging
 import os
 import sys
 import time
@@ -9,9 +10,11 @@ from typing import Any
 
 import pytest
 
-from tests.integration.crew import Crew
+from tests.integration.crew import PATIENCE, Crew
 from tests.support import Database
+from windlass.errors import LeaseLost
 from windlass.worker import attempts
+from windlass.worker.context import JobContext
 
 
 @pytest.fixture
@@ -100,3 +103,87 @@ async def test_a_child_that_never_comes_to_its_handler_is_timed_out(
         await worker.idle()
     assert crew.outcomes(job_id) == ["timed_out"]
     assert time.monotonic() - before >= 1.0, "its own time and that for its import"
+
+
+held: list[int] = []
+"""In the original, of `fork_and_return`: while this is open, its copy waits."""
+
+
+def fork_and_return(who_first: str) -> str:
+    """Both the process and its copy come back from here."""
+    reader, writer = os.pipe()
+    copy = os.fork()
+    if not copy:
+        os.close(writer)
+        if who_first == "original":
+            os.read(reader, 1)
+    elif who_first == "original":
+        held.append(writer)
+    else:
+        os.waitpid(copy, 0)
+    logging.getLogger("forked").warning("%s speaks", "original" if copy else "copy")
+    return "original" if copy else "copy"
+
+
+def say_number(number: int) -> int:
+    while held:
+        os.close(held.pop())
+    return number
+
+
+@pytest.mark.parametrize("who_first", ["copy", "original"])
+async def test_a_copy_that_a_handler_forked_says_nothing(
+    crew: Crew, who_first: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    crew.knows(fork_and_return, isolation="process")
+    crew.knows(say_number, isolation="process")
+    forked = crew.enqueue("fork_and_return", payload={"who_first": who_first}, priority=1)
+    later = [crew.enqueue("say_number", payload={"number": n}) for n in range(4)]
+    async with crew.worker(concurrency=1, lease_seconds=2.0) as worker:
+        await worker.idle()
+        assert crew.job(forked).result == "original"
+        assert [crew.job(job_id).result for job_id in later] == [0, 1, 2, 3]
+        assert [crew.outcomes(job_id) for job_id in later] == [["succeeded"]] * 4
+        assert crew.leases == 0
+        assert len(worker.child_pids) == 1, "no reason to kill it"
+    if who_first == "copy":
+        assert "copy speaks" in capfd.readouterr().err, "what a copy logs is not lost"
+
+
+def fork_and_crash() -> None:
+    """The copy stays, with all that was open here."""
+    if os.fork():
+        os._exit(3)
+    time.sleep(600)
+
+
+async def test_a_crash_is_heard_of_although_a_copy_lives_on(crew: Crew) -> None:
+    crew.knows(fork_and_crash, isolation="process")
+    job_id = crew.enqueue("fork_and_crash", max_attempts=1)
+    async with crew.worker() as worker:
+        await asyncio.wait_for(worker.idle(), PATIENCE)
+    assert "exit code 3" in crew.job(job_id).error["message"]
+
+
+def pay_in_copy(ctx: JobContext) -> str:
+    """As in `fork_and_return`, but the copy has things to say."""
+    reader, writer = os.pipe()
+    if copy := os.fork():
+        os.close(writer)
+        os.waitpid(copy, 0)
+        with os.fdopen(reader) as heard:
+            return heard.read()
+    try:
+        ctx.cost(5, "copy")
+    except LeaseLost:
+        os.write(writer, b"refused")
+    os._exit(0)
+
+
+async def test_a_copy_enters_no_cost(crew: Crew) -> None:
+    crew.knows(pay_in_copy, isolation="process")
+    job_id = crew.enqueue("pay_in_copy", max_attempts=1)
+    async with crew.worker() as worker:
+        await asyncio.wait_for(worker.idle(), PATIENCE)
+    assert crew.job(job_id).result == "refused"
+    assert [attempt.cost_cents for attempt in crew.attempts(job_id)] in ([None], [0])

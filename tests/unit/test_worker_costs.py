@@ -12,13 +12,13 @@ import pytest
 from windlass.errors import InvalidInput, LeaseLost, Unavailable
 from windlass.model import ClaimedJob
 from windlass.worker.attempt import Attempt
-from windlass.worker.child import Relay
 from windlass.worker.context import JobContext
 from windlass.worker.costs import MAX_BATCH, Entry, Ledger, refuse_entry
 from windlass.worker.leases import Lease
 from windlass.worker.outage import Outage
 from windlass.worker.registry import JobDefinition
 from windlass.worker.signals import Signals
+from windlass.worker.voice import Relay, Voice
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
@@ -81,13 +81,29 @@ def test_the_end_of_a_child_wakes_whoever_waits_for_it() -> None:
 
 def test_a_thread_that_outlived_its_handler_does_not_disturb_the_next_order() -> None:
     told: list[Any] = []
-    relay = Relay(lambda name, value: told.append((name, value[:2])), lambda: None)
+
+    class Kept(Voice):
+        copied = False
+
+        def __init__(self) -> None:
+            pass
+
+        def tell(self, name: str, value: Any = None) -> None:
+            told.append((name, value and value[:2]))
+
+        def hear(self) -> None:
+            return None
+
+    relay = Relay(Kept())
     context = JobContext(a_job(), "w", record=relay.record)
     context.cost(3, "stamps")
+    relay.finishing()
     relay.close()
     with pytest.raises(LeaseLost):
         context.cost(4, "stamps")
-    assert told == [("cost", (3, "stamps"))]
+    with pytest.raises(LeaseLost):
+        relay.finishing()
+    assert told == [("cost", (3, "stamps")), ("finishing", None)]
 
 
 def test_a_part_of_a_cluster_job_has_no_costs() -> None:

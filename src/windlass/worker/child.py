@@ -3,20 +3,18 @@
 import functools
 import importlib
 import logging
-import logging.handlers
 import os
 import runpy
 import select
 import signal
+import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from collections.abc import Mapping
+from contextlib import nullcontext, suppress
 from datetime import datetime, timedelta
-from multiprocessing.connection import Connection
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NoReturn
 
 from windlass.client.detours import follow
 from windlass.db.main_program import reading_main_program
@@ -24,9 +22,9 @@ from windlass.errors import UnknownKind
 from windlass.telemetry import running_job
 from windlass.worker.children import Order, Target
 from windlass.worker.context import JobContext
-from windlass.worker.costs import Entry
 from windlass.worker.handler import run_sync
 from windlass.worker.registry import JobDefinition
+from windlass.worker.voice import Forward, Relay, Voice
 from windlass.worker.words import Word, word_for_error
 
 __all__ = ["main"]
@@ -38,24 +36,27 @@ def main(fd: int) -> None:
     os.set_inheritable(fd, False)
     watcher = threading.Thread(target=_die_with_worker, args=(fd,), name="windlass lifeline", daemon=True)
     watcher.start()
-    connection = Connection(fd)
-    lock = threading.Lock()
-
-    def tell(name: str, value: Any = None) -> None:
-        with lock:
-            connection.send((name, value))
-
-    logging.getLogger().addHandler(_Forward(tell))
+    voice = Voice(fd)
+    logging.getLogger().addHandler(Forward(voice))
     while True:
         try:
-            order: Order = connection.recv()
+            order: Order = voice.next_order()
         except EOFError:
             return
-        tell("taken")
-        relay = Relay(tell, connection.recv)
-        word = _run(order, tell, relay)
+        relay = voice.relay()
+        word = _run(order, voice, relay)
+        if voice.copied:
+            _end_copy(word)
         relay.close()
-        tell("word", word)
+        voice.tell("word", word)
+
+
+def _end_copy(word: Word) -> NoReturn:
+    """The handler forked, and has returned in the copy too: it is for the original to go on."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):
+            stream.flush()
+    os._exit(0 if word.verb == "complete" else 1)
 
 
 def _die_with_worker(fd: int) -> None:
@@ -66,41 +67,7 @@ def _die_with_worker(fd: int) -> None:
     os.killpg(0, signal.SIGKILL)
 
 
-class Relay:
-    """Has the worker enter costs, one at a time, and hears from it what became of each.
-
-    Nobody else reads from the worker while a handler runs.  It is closed before the next order is read:
-    a thread that outlived its handler comes too late.
-    """
-
-    def __init__(self, tell: Callable[[str, Any], None], hear: Callable[[], Any]) -> None:
-        self._tell = tell
-        self._hear = hear
-        self._lock = threading.Lock()
-        self._closed = False
-        self._line: ThreadPoolExecutor | None = None
-
-    def record(self, entry: Entry) -> None:
-        with self._lock:
-            if self._closed:
-                entry.lose()
-                return
-            if self._line is None:
-                self._line = ThreadPoolExecutor(1, thread_name_prefix="windlass costs")
-            self._line.submit(self._exchange, entry)
-
-    def _exchange(self, entry: Entry) -> None:
-        self._tell("cost", (entry.cents, entry.what, entry.id_bytes))
-        entry.answer(self._hear())
-
-    def close(self) -> None:
-        with self._lock:
-            self._closed = True
-        if self._line is not None:
-            self._line.shutdown()
-
-
-def _run(order: Order, tell: Any, relay: Relay) -> Word:
+def _run(order: Order, voice: Voice, relay: Relay) -> Word:
     logging.getLogger().setLevel(order.log_level)
     follow(order.detours)
     start = time.monotonic()
@@ -119,11 +86,11 @@ def _run(order: Order, tell: Any, relay: Relay) -> Word:
             order.worker_id,
             max_result_bytes=limits.result_bytes,
             results=definition.results,
-            on_finish=functools.partial(tell, "finishing"),
+            on_finish=relay.finishing,
             record=relay.record,
             prepared=order.prepared,
         )
-        tell("begun")
+        voice.tell("begun")
         with running_job(order.worker_id, job):
             word = run_sync(definition, job, context, limits, now)
     word.exception = None  # what it holds may not travel between processes; its text is in the word
@@ -150,14 +117,3 @@ def _module(module: str, path: str | None) -> Any:
         return importlib.import_module(module)
     names: Mapping[str, Any] = runpy.run_path(path, run_name="__windlass_main__")
     return SimpleNamespace(**names)
-
-
-class _Forward(logging.handlers.QueueHandler):
-    """Sends each record to the worker, where logging is set up."""
-
-    def __init__(self, tell: Any) -> None:
-        super().__init__(queue=None)  # type: ignore[arg-type]
-        self._tell = tell
-
-    def enqueue(self, record: logging.LogRecord) -> None:
-        self._tell("log", record)

@@ -5,6 +5,7 @@ pressed on the terminal reaches the worker alone.
 """
 
 import contextlib
+import contextvars
 import logging
 import os
 import signal
@@ -20,7 +21,7 @@ from typing import Any, NamedTuple
 from windlass.client.detours import Detours
 from windlass.model import ClaimedJob
 from windlass.worker.registry import JobDefinition
-from windlass.worker.words import Limits, Word, word_for_crash
+from windlass.worker.words import Limits, Word, word_for_crash, word_for_disorder
 
 __all__ = ["Child", "Children", "Order", "Target"]
 
@@ -67,6 +68,7 @@ class Child:
             )
         self._connection = Connection(ours.detach())
         self._killed = False
+        self._number = 0
 
     @property
     def pid(self) -> int:
@@ -75,24 +77,50 @@ class Child:
     def run(self, order: Order, told: Callable[[str, Any], Any]) -> Word | None:
         """Run one job; `told` gets and answers what the child says meanwhile.  Its death makes a word too.
 
-        None if it was dead before it began: that is not the job's doing.
+        None if it was dead before it began: that is not the job's doing.  Whatever goes wrong between the
+        two, it is killed: what it says next would pass for the word on another job.
         """
+        self._number += 1
         taken = False
         try:
-            self._connection.send(order)
+            self._connection.send((self._number, order))
             while True:
-                name, value = self._connection.recv()
-                if name == "word":
-                    word: Word = value
-                    return word
-                taken = taken or name == "taken"
-                answer = told(name, value)
-                if name == "cost":
-                    self._connection.send(answer)
+                number, name, value = self._connection.recv()
+                if number == self._number:
+                    if name == "word":
+                        return self._own_word(value, order)
+                    taken = taken or name == "taken"
+                    answer = told(name, value)
+                    if name == "cost":
+                        self._connection.send(answer)
+                elif name == "log":  # of a thread that outlived its handler: not a line of this job
+                    contextvars.Context().run(told, name, value)
+                else:
+                    self._end()
+                    return word_for_disorder(order.job) if taken or self._has_taken() else None
         except (EOFError, OSError):
-            self.kill()
-            code = self._process.wait()
+            code = self._end()
             return word_for_crash(order.job, code) if taken else None
+        except BaseException:
+            self.kill()
+            raise
+
+    def _own_word(self, word: Word, order: Order) -> Word:
+        word.job = order.job
+        return word
+
+    def _has_taken(self) -> bool:
+        """Of one that has ended: whether it had taken the last order, in what it said and nobody has read."""
+        with contextlib.suppress(EOFError, OSError):
+            while self._connection.poll():
+                number, name, _ = self._connection.recv()
+                if number == self._number and name == "taken":
+                    return True
+        return False
+
+    def _end(self) -> int:
+        self.kill()
+        return self._process.wait()
 
     @property
     def alive(self) -> bool:
@@ -107,8 +135,7 @@ class Child:
 
     def close(self) -> None:
         """End it and wait for that."""
-        self.kill()
-        self._process.wait()
+        self._end()
         self._connection.close()
 
 

@@ -29,6 +29,7 @@ __all__ = [
     "Verb",
     "Word",
     "word_for_crash",
+    "word_for_disorder",
     "word_for_error",
     "word_for_rollback",
     "word_for_stop",
@@ -117,6 +118,12 @@ def word_for_crash(job: ClaimedJob, code: int) -> Word:
     return Word(
         job, "fail", error=_error("ChildCrashed", f"the child process {how} while it ran the handler")
     )
+
+
+def word_for_disorder(job: ClaimedJob) -> Word:
+    """What is said of an attempt whose child process spoke of another one: whose word is whose?"""
+    message = "the child process answered for another attempt than the one it was given, and was killed"
+    return Word(job, "fail", error=_error("ChildCrashed", message))
 
 
 def word_for_rollback(word: Word) -> Word:
