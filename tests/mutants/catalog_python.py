@@ -67,4 +67,28 @@ PYTHON = (
         "isinstance(error, ZeroDivisionError)",
         ("tests/hostile/test_hostile_client.py::test_text_that_cannot_be_stored_is_refused_everywhere",),
     ),
+    Mutant(
+        "word-of-another-order",
+        "what a child says of another order is no word on this one",
+        "worker/children.py",
+        "if number == self._number:",
+        "if True:",
+        ("tests/unit/test_child_words.py",),
+    ),
+    Mutant(
+        "silent-copies",
+        "a copy that a handler forked has no part of the pipe",
+        "worker/voice.py",
+        "os.register_at_fork(after_in_child=self._fall_silent)",
+        "",
+        ("tests/integration/test_worker_children.py::test_a_copy_enters_no_cost",),
+    ),
+    Mutant(
+        "orphans-fall-to-the-warden",
+        "what a handler started ends with its child, whatever session it is in",
+        "worker/warden.py",
+        "prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)",
+        "pass",
+        ("tests/integration/test_warden.py",),
+    ),
 )

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from windlass.model import ClaimedJob, uuid7
-from windlass.telemetry import job_fields, mark_running
+from windlass.telemetry import job_fields, running_job
 from windlass.worker.children import Child, Order, Target
 from windlass.worker.words import Limits, Word
 
@@ -33,7 +33,7 @@ class _Scripted(Child):
     def __init__(self, *said: tuple[int, str, Any]) -> None:
         self._connection, self.theirs = multiprocessing.Pipe()
         self._process = _Process()  # type: ignore[assignment]
-        self._killed = False
+        self._killed = self._guarded = False
         self._number = 0
         for words in said:
             self.theirs.send(words)
@@ -95,10 +95,10 @@ def test_a_cost_of_another_order_is_not_entered_for_this_one(order: Order) -> No
 
 
 def test_a_late_line_is_not_a_line_of_this_job(order: Order) -> None:
-    mark_running("w", order.job)
     lines: list[dict[str, Any]] = []
     child = _Scripted((0, "log", "late"), (1, "log", "mine"), (1, "word", other_word()))
-    word = child.run(order, lambda name, value: lines.append({"said": value, **job_fields()}))
+    with running_job("w", order.job):
+        word = child.run(order, lambda name, value: lines.append({"said": value, **job_fields()}))
     assert [(line["said"], line.get("job_id")) for line in lines] == [
         ("late", None),
         ("mine", order.job.id_text),

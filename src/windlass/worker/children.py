@@ -1,7 +1,8 @@
 """Child processes that run handlers and can be killed: a pool of them, kept for the next job.
 
-A child is the leader of a session of its own.  Killing it kills what the handler started too, and a key
-pressed on the terminal reaches the worker alone.
+A child is the leader of a session of its own: a key pressed on the terminal reaches the worker alone.
+Killing it kills what the handler started too, which its warden sees to; where the system has none, that is
+what has stayed in its process group.
 """
 
 import contextlib
@@ -21,6 +22,7 @@ from typing import Any, NamedTuple
 from windlass.client.detours import Detours
 from windlass.model import ClaimedJob
 from windlass.worker.registry import JobDefinition
+from windlass.worker.warden import can_guard
 from windlass.worker.words import Limits, Word, word_for_crash, word_for_disorder
 
 __all__ = ["Child", "Children", "Order", "Target"]
@@ -54,25 +56,20 @@ class Child:
 
     def __init__(self) -> None:
         ours, theirs = socket.socketpair()
+        self._guarded = can_guard()
         with theirs:
-            fd = theirs.fileno()
-            # The path of imports as it is now, which may not be what a new interpreter would make of it.
-            code = (
-                f"import sys; sys.path[:] = {sys.path!r}; from windlass.worker.child import main; main({fd})"
-            )
             self._process = subprocess.Popen(
-                [sys.executable, *_interpreter_flags(), "-c", code],
-                pass_fds=[fd],
+                [sys.executable, *_interpreter_flags(), "-c", _program(theirs.fileno(), self._guarded)],
+                pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
             )
+        self.pid = self._process.pid
+        self._lifeline = ours.dup()
         self._connection = Connection(ours.detach())
+        self._lock = threading.Lock()
         self._killed = False
         self._number = 0
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
 
     def run(self, order: Order, told: Callable[[str, Any], Any]) -> Word | None:
         """Run one job; `told` gets and answers what the child says meanwhile.  Its death makes a word too.
@@ -89,7 +86,8 @@ class Child:
                 if number == self._number:
                     if name == "word":
                         return self._own_word(value, order)
-                    taken = taken or name == "taken"
+                    if name == "taken":
+                        taken, self.pid = True, value
                     answer = told(name, value)
                     if name == "cost":
                         self._connection.send(answer)
@@ -129,13 +127,22 @@ class Child:
     def kill(self) -> None:
         """End it, and whatever it started, at once."""
         self._killed = True
-        if self._process.returncode is None:
+        if self._guarded:
+            self._hang_up()
+        elif self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
+
+    def _hang_up(self) -> None:
+        """What the warden waits for, and finds if it comes later.  Not to be done to a socket just closed."""
+        with self._lock, contextlib.suppress(OSError):
+            self._lifeline.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         """End it and wait for that."""
         self._end()
+        with self._lock:
+            self._lifeline.close()
         self._connection.close()
 
 
@@ -219,6 +226,13 @@ def order_for(
 ) -> Order:
     level = logging.getLogger().getEffectiveLevel()
     return Order(target_of(definition), job, worker_id, limits, now, level, detours, prepared)
+
+
+def _program(fd: int, guarded: bool) -> str:
+    """With the path of imports as it is now, which may not be what a new interpreter would make of it."""
+    guard = f"from windlass.worker.warden import stand_guard; stand_guard({fd}); " if guarded else ""
+    path = f"import sys; sys.path[:] = {sys.path!r}; "
+    return f"{path}{guard}from windlass.worker.child import main; main({fd})"
 
 
 def _interpreter_flags() -> list[str]:
