@@ -260,6 +260,7 @@ def test_expired_leases_missing_days_and_silent_nodes(windlass: Command, db: Dat
     answer = windlass.here("doctor").ok()
     warned = {line.split()[1] for line in answer.out.splitlines() if line.startswith("warn")}
     assert {"leases", "partitions", "nodes"} <= warned
+    assert "1 lease has expired and was not recovered yet." in answer.out
 
 
 def test_a_schema_that_is_not_there(empty_db: Database, tmp_path: Path) -> None:

@@ -140,3 +140,12 @@ def test_a_lost_connection_is_not_tried_again(shop: Shop, url: str) -> None:
 def test_signs_in_the_text_arrive_as_they_are(url: str) -> None:
     with psycopg.connect(url) as conn:
         assert run_foreign(conn, SIGNS) == [SIGNS_ANSWER]
+
+
+def test_what_the_connection_cannot_carry_is_refused_for_that(shop: Shop, url: str) -> None:
+    with psycopg.connect(url, client_encoding="latin1") as conn:
+        shop.ship.options(connection=conn, key="clé").enqueue_sync(Parcel(to="a"))
+        with pytest.raises(InvalidInput, match=r"client_encoding .* cannot carry .*U\+043A") as caught:
+            shop.ship.options(connection=conn, key="ключ").enqueue_sync(Parcel(to="a"))
+    assert caught.value.details["hint"] == "set client_encoding to 'UTF8';"
+    assert shop.jobs == ["a"]

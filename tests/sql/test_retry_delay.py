@@ -8,6 +8,7 @@ import pytest
 
 from tests.sql.steps import Session
 from tests.support import Clock, Database
+from windlass.errors import InvalidInput
 from windlass.model.retry import MAX_DELAY_SECONDS, RETRY_PRESETS, RetryPolicy
 
 pytestmark = pytest.mark.every_version
@@ -86,3 +87,15 @@ def test_jitter_spreads_jobs_that_failed_together(db: Database, jobs: Session, c
     assert all(0 <= wait <= 8 for wait in waits)
     assert len(set(waits)) > 40
     assert max(waits) - min(waits) > 4
+
+
+@pytest.mark.parametrize("name", ["base", "factor", "cap"])
+@pytest.mark.parametrize("number", [0, 5e-7, 1e-6, 0.5, 1, 1e15, 1.001e15, 1e300])
+def test_both_refuse_the_same_numbers(db: Database, name: str, number: float) -> None:
+    stored = {**RetryPolicy().to_json(), name: number}
+    wrong = db.fetch_value("select windlass._bad_retry(%s)", json.dumps(stored), role="owner")
+    if wrong is None:
+        assert RetryPolicy.from_json(stored).to_json() == stored
+    else:
+        with pytest.raises(InvalidInput, match=name):
+            RetryPolicy.from_json(stored)

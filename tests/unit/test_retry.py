@@ -11,19 +11,19 @@ from hypothesis import strategies as st
 
 from windlass.errors import InvalidInput
 from windlass.model import RETRY_PRESETS, RetryPolicy, retry_preset
-from windlass.model.retry import MAX_DELAY_SECONDS, MIN_BASE_SECONDS, Jitter
+from windlass.model.retry import MAX_DELAY_SECONDS, MAX_NUMBER, MIN_BASE_SECONDS, Jitter
 
 failures = st.one_of(
     st.integers(1, 100),
     st.integers(1, 2**63),
     st.sampled_from([1, 32, 64, 1024, 1025, 10**6, 2**31, 2**63, 10**400]),
 )
-seconds = st.floats(MIN_BASE_SECONDS, 1e308)
+seconds = st.floats(MIN_BASE_SECONDS, MAX_NUMBER)
 policies = st.builds(
     RetryPolicy,
     base_seconds=st.one_of(st.just(0.0), seconds, st.floats(0.01, 100)),
-    factor=st.one_of(st.floats(1, 1e308), st.floats(1, 10), st.just(1.0), st.just(1 + 2**-52)),
-    cap_seconds=st.one_of(st.none(), st.just(0.0), st.floats(0, 1e308), st.floats(0, 1e5)),
+    factor=st.one_of(st.floats(1, MAX_NUMBER), st.floats(1, 10), st.just(1.0), st.just(1 + 2**-52)),
+    cap_seconds=st.one_of(st.none(), st.just(0.0), seconds, st.floats(MIN_BASE_SECONDS, 1e5)),
     jitter=st.sampled_from(["none", "tenth", "full"]),
 )
 
@@ -135,13 +135,17 @@ def test_unknown_preset_names_the_known_ones() -> None:
         {"base_seconds": "1"},
         {"base_seconds": True},
         {"base_seconds": 10**400},
+        {"base_seconds": 1e300},
         {"factor": 0.99},
         {"factor": math.inf},
         {"factor": math.nan},
         {"factor": None},
+        {"factor": 1.1e15},
         {"cap_seconds": -0.1},
         {"cap_seconds": math.nan},
         {"cap_seconds": math.inf},
+        {"cap_seconds": 1e-9},
+        {"cap_seconds": 1.1e15},
         {"jitter": "half"},
         {"jitter": None},
         {"max_attempts": 0},

@@ -13,7 +13,7 @@ from windlass.cluster.sealer import Sealer
 from windlass.db.connect import Pooler, connect_async
 from windlass.db.link import AsyncLink
 from windlass.db.schema import check_schema_async
-from windlass.errors import Unavailable
+from windlass.errors import Forbidden, Unavailable
 from windlass.worker.patience import within
 from windlass.worker.service import Service
 from windlass.worker.signals import Signals
@@ -27,14 +27,24 @@ _CLOSE_PATIENCE = 2.0
 
 
 async def check_database(url: str, pooler: Pooler) -> None:
-    """Refuse the schema of another release; warn of a login that sees the rows of every tenant."""
+    """Refuse the schema of another release, and a login that may not run jobs.
+
+    Of one that sees the rows of every tenant it warns.  This is for the start: a right that somebody takes
+    away from a worker may be given back, and the worker waits for that.
+    """
     async with await connect_async(url, pooler=pooler) as connection:
-        exempt = await check_schema_async(connection)
-    if exempt is not None:
+        login = await check_schema_async(connection)
+    if not login.may_claim:
+        raise Forbidden(
+            f"the login {login.name} may not run jobs: grant it windlass_worker",
+            hint=f"grant windlass_worker to {login.name}; and windlass_producer, if its handlers enqueue: "
+            "docs/postgresql.md",
+        )
+    if login.exempt:
         _log.warning(
             "the login %s is a superuser or has BYPASSRLS: nothing keeps tenants apart in what handlers do "
             "with it; make one that is only in windlass_worker and windlass_producer (docs/postgresql.md)",
-            exempt,
+            login.name,
         )
 
 

@@ -19,7 +19,7 @@ from windlass.db.sqlstates import READ_ONLY, from_sqlstate
 from windlass.db.startup import in_read_committed
 from windlass.db.wire import OurTypes
 from windlass.errors import InvalidInput, WindlassError
-from windlass.model.names import describe_unstorable, with_article
+from windlass.model.names import describe_unstorable, find_unstorable, with_article
 
 __all__ = [
     "Pooler",
@@ -142,9 +142,18 @@ def _details(error: psycopg.Error) -> dict[str, Any]:
 
 
 def unstorable(error: UnicodeEncodeError) -> InvalidInput:
-    """The refusal of text that is not Unicode, such as a file name that nobody could decode."""
-    found = describe_unstorable(error.object[error.start])
-    return InvalidInput(f"the database cannot store text that contains {found}")
+    """The refusal of text that is not Unicode, such as a file name that nobody could decode.
+
+    On somebody's own connection it may be that this carries another character set, and less than Unicode.
+    """
+    character = error.object[error.start]
+    if find_unstorable(character) is None:
+        return InvalidInput(
+            f"the client_encoding of the connection ({error.encoding}) cannot carry text that contains "
+            f"U+{ord(character):04X}",
+            hint="set client_encoding to 'UTF8';",
+        )
+    return InvalidInput(f"the database cannot store text that contains {describe_unstorable(character)}")
 
 
 class _Translated:

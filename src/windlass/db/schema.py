@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources.abc import Traversable
-from typing import Any
+from typing import Any, NamedTuple
 
 from psycopg import AsyncConnection, Connection
 from psycopg.rows import tuple_row
@@ -14,13 +14,26 @@ from windlass.db.sqlfiles import CODE, Migration, SqlSource, load
 from windlass.db.sqlstates import NOT_INSTALLED, OTHER_RELEASE, OUTSIDER
 from windlass.errors import Forbidden, SchemaMismatch
 
-__all__ = ["RECORDED", "Plan", "check_schema", "check_schema_async", "plan_changes"]
+__all__ = ["RECORDED", "Login", "Plan", "check_schema", "check_schema_async", "plan_changes"]
 
 RECORDED = b"select name, sha256 from windlass.schema_version"
 _RECORDED_AND_ROLE = b"""
-select v.name, v.sha256, current_user::text, (
-  select r.rolsuper or r.rolbypassrls from pg_catalog.pg_roles as r where r.rolname = current_user)
+select v.name, v.sha256, pg_catalog.quote_ident(current_user), (
+  select r.rolsuper or r.rolbypassrls from pg_catalog.pg_roles as r where r.rolname = current_user), (
+  select coalesce(pg_catalog.bool_and(pg_catalog.has_function_privilege(p.oid, 'execute')), false)
+  from pg_catalog.pg_proc as p
+  where p.pronamespace = 'windlass'::pg_catalog.regnamespace and p.proname = 'claim_jobs')
 from windlass.schema_version as v"""
+
+
+class Login(NamedTuple):
+    """Who is connected, as SQL writes the name."""
+
+    name: str
+    exempt: bool
+    """Row-level security does not hold it."""
+    may_claim: bool
+    """It may run jobs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +79,14 @@ def check_schema(conn: Connection[Any], *, source: Traversable | None = None) ->
     _judge(load(source), dict(rows))
 
 
-async def check_schema_async(conn: AsyncConnection[Any], *, source: Traversable | None = None) -> str | None:
-    """`check_schema` for an asyncio connection; the role, if row-level security does not hold it."""
+async def check_schema_async(conn: AsyncConnection[Any], *, source: Traversable | None = None) -> Login:
+    """`check_schema` for an asyncio connection; and who that is."""
     with _explained():
         async with conn.transaction(), conn.cursor(row_factory=tuple_row) as cursor:
             await cursor.execute(_RECORDED_AND_ROLE)
             rows = await cursor.fetchall()
     _judge(load(source), {name: sha256 for name, sha256, *_ in rows})
-    return next((role for *_, role, exempt in rows if exempt), None)
+    return Login(*rows[0][2:])
 
 
 @contextmanager

@@ -23,6 +23,8 @@ MAX_DELAY_SECONDS = 10 * 365 * 86_400.0
 """Ten years: no delay is longer, even without a cap, so that no date overflows."""
 MIN_BASE_SECONDS = 1e-6
 """The resolution of the database's clock."""
+MAX_NUMBER = 1e15
+"""What the database takes for any number of a policy; every delay is cut to ten years long before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,13 +38,13 @@ class RetryPolicy:
     max_attempts: int = DEFAULT_MAX_ATTEMPTS
 
     def __post_init__(self) -> None:
-        base = _finite("base_seconds", self.base_seconds)
-        if base != 0 and base < MIN_BASE_SECONDS:
-            raise InvalidInput(f"base_seconds must be 0 or at least {MIN_BASE_SECONDS:f}, not {base}")
-        if _finite("factor", self.factor) < 1:
+        _check_seconds("base_seconds", self.base_seconds)
+        factor = _finite("factor", self.factor)
+        if factor < 1:
             raise InvalidInput(f"factor must be at least 1, not {self.factor}")
-        if self.cap_seconds is not None and _finite("cap_seconds", self.cap_seconds) < 0:
-            raise InvalidInput(f"cap_seconds must not be negative, not {self.cap_seconds}")
+        _check_largest("factor", factor)
+        if self.cap_seconds is not None:
+            _check_seconds("cap_seconds", self.cap_seconds)
         if self.jitter not in get_args(Jitter):
             raise InvalidInput(f"jitter must be none, tenth or full, not {shown(self.jitter)}")
         check_max_attempts(self.max_attempts)
@@ -106,6 +108,18 @@ def check_max_attempts(value: object) -> int:
             f"max_attempts must be a whole number from 1 to {MAX_MAX_ATTEMPTS}, not {shown(value)}"
         )
     return value
+
+
+def _check_seconds(name: str, value: object) -> None:
+    number = _finite(name, value)
+    if number != 0 and number < MIN_BASE_SECONDS:
+        raise InvalidInput(f"{name} must be 0 or at least {MIN_BASE_SECONDS:f}, not {number}")
+    _check_largest(name, number)
+
+
+def _check_largest(name: str, number: float) -> None:
+    if number > MAX_NUMBER:
+        raise InvalidInput(f"{name} must be at most {MAX_NUMBER:g}, not {number:g}")
 
 
 def _finite(name: str, value: object) -> float:

@@ -6,6 +6,7 @@ from typing import Any
 
 from windlass.cli.doctor.finding import Finding, fail, ok, warn
 from windlass.cli.text import span, stamp
+from windlass.model.names import plural
 
 __all__ = ["check_standing"]
 
@@ -133,9 +134,10 @@ def _notices(usage: float) -> Finding:
 
 def _expired_leases(expired: int) -> Finding:
     if expired:
+        has, was = ("has", "was") if expired == 1 else ("have", "were")
         return warn(
             "leases",
-            f"{expired:,} leases have expired and were not recovered yet.",
+            f"{plural(expired, 'lease')} {has} expired and {was} not recovered yet.",
             "Any running node recovers them within seconds: start one, with or without jobs to run.",
             expired=expired,
         )
