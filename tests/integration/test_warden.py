@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -35,14 +34,17 @@ class Guarded:
 
     def __init__(self, directory: Path, then: str) -> None:
         self._written = directory / "pids"
-        self.ours, theirs = socket.socketpair()
-        with theirs:
-            guard = f"from windlass.worker.warden import stand_guard\nstand_guard({theirs.fileno()})\n"
-            write = f"new = pathlib.Path({str(directory / 'new')!r})\nnew.write_text(repr(pids))\n"
-            code = f"{guard}{_START}{write}new.rename({str(self._written)!r})\n{then}"
-            self.warden = subprocess.Popen(
-                [sys.executable, "-c", code], pass_fds=[theirs.fileno()], start_new_session=True
-            )
+        lifeline, held = os.pipe()
+        self._held: int | None = held
+        spare = os.dup(lifeline)  # in place of what the child would speak through
+        guard = f"from windlass.worker.warden import stand_guard\nstand_guard({lifeline}, {spare})\n"
+        write = f"new = pathlib.Path({str(directory / 'new')!r})\nnew.write_text(repr(pids))\n"
+        code = f"{guard}{_START}{write}new.rename({str(self._written)!r})\n{then}"
+        self.warden = subprocess.Popen(
+            [sys.executable, "-c", code], pass_fds=[lifeline, spare], start_new_session=True
+        )
+        os.close(lifeline)
+        os.close(spare)
 
     def started(self) -> list[int]:
         deadline = time.monotonic() + PATIENCE
@@ -55,7 +57,9 @@ class Guarded:
 
     def end(self) -> int:
         """How the warden ended, be it because nobody is there any more."""
-        self.ours.close()
+        if self._held is not None:
+            os.close(self._held)
+            self._held = None
         return self.warden.wait(PATIENCE)
 
 

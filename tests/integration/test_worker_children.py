@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -187,3 +188,22 @@ async def test_a_copy_enters_no_cost(crew: Crew) -> None:
         await asyncio.wait_for(worker.idle(), PATIENCE)
     assert crew.job(job_id).result == "refused"
     assert [attempt.cost_cents for attempt in crew.attempts(job_id)] in ([None], [0])
+
+
+def close_everything() -> None:
+    """And leave a thread that keeps the interpreter from ending."""
+    threading.Thread(target=time.sleep, args=(600,)).start()
+    os.closerange(3, 256)
+
+
+def become_another() -> None:
+    os.execvp("sleep", ["sleep", "600"])
+
+
+@pytest.mark.parametrize("handler", [close_everything, become_another])
+async def test_a_child_that_can_no_longer_speak_has_crashed(crew: Crew, handler: Any) -> None:
+    crew.knows(handler, kind="vanish", isolation="process")
+    job_id = crew.enqueue("vanish", max_attempts=1)
+    async with crew.worker() as worker:
+        await asyncio.wait_for(worker.idle(), PATIENCE)
+    assert crew.job(job_id).error["type"] == "ChildCrashed"

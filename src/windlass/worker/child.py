@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Mapping
 from contextlib import nullcontext, suppress
 from datetime import datetime, timedelta
@@ -38,6 +39,14 @@ def main(fd: int) -> None:
     watcher.start()
     voice = Voice(fd)
     logging.getLogger().addHandler(Forward(voice))
+    try:
+        _serve(voice)
+    except OSError:  # a handler closed what was not its own: no thread that it left may keep us here, unheard
+        traceback.print_exc()
+        os._exit(1)
+
+
+def _serve(voice: Voice) -> None:
     while True:
         try:
             order: Order = voice.next_order()

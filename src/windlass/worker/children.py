@@ -56,18 +56,26 @@ class Child:
 
     def __init__(self) -> None:
         ours, theirs = socket.socketpair()
-        self._guarded = can_guard()
-        with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, *_interpreter_flags(), "-c", _program(theirs.fileno(), self._guarded)],
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,
-            )
-        self.pid = self._process.pid
-        self._lifeline = ours.dup()
         self._connection = Connection(ours.detach())
+        self._guarded = can_guard()
+        lifeline, held = os.pipe()
+        self._lifeline: int | None = held
         self._lock = threading.Lock()
+        try:
+            with theirs:
+                fds = [theirs.fileno(), lifeline]
+                self._process = subprocess.Popen(
+                    [sys.executable, *_interpreter_flags(), "-c", _program(*fds, guarded=self._guarded)],
+                    pass_fds=fds,
+                    stdin=subprocess.DEVNULL,
+                    start_new_session=True,
+                )
+        except BaseException:
+            self._let_go()
+            raise
+        finally:
+            os.close(lifeline)
+        self.pid = self._process.pid
         self._killed = False
         self._number = 0
 
@@ -128,21 +136,22 @@ class Child:
         """End it, and whatever it started, at once."""
         self._killed = True
         if self._guarded:
-            self._hang_up()
+            self._let_go()
         elif self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
 
-    def _hang_up(self) -> None:
-        """What the warden waits for, and finds if it comes later.  Not to be done to a socket just closed."""
-        with self._lock, contextlib.suppress(OSError):
-            self._lifeline.shutdown(socket.SHUT_RDWR)
+    def _let_go(self) -> None:
+        """Of the lifeline: the warden ends the child then, and finds that out even if it comes up later."""
+        with self._lock:
+            held, self._lifeline = self._lifeline, None
+        if held is not None:
+            os.close(held)
 
     def close(self) -> None:
         """End it and wait for that."""
         self._end()
-        with self._lock:
-            self._lifeline.close()
+        self._let_go()
         self._connection.close()
 
 
@@ -228,11 +237,13 @@ def order_for(
     return Order(target_of(definition), job, worker_id, limits, now, level, detours, prepared)
 
 
-def _program(fd: int, guarded: bool) -> str:
+def _program(fd: int, lifeline: int, *, guarded: bool) -> str:
     """With the path of imports as it is now, which may not be what a new interpreter would make of it."""
-    guard = f"from windlass.worker.warden import stand_guard; stand_guard({fd}); " if guarded else ""
-    path = f"import sys; sys.path[:] = {sys.path!r}; "
-    return f"{path}{guard}from windlass.worker.child import main; main({fd})"
+    lines = [f"import sys; sys.path[:] = {sys.path!r}"]
+    if guarded:
+        lines.append(f"from windlass.worker.warden import stand_guard; stand_guard({lifeline}, {fd})")
+    lines.append(f"from windlass.worker.child import main; main({fd})")
+    return "\n".join(lines)
 
 
 def _interpreter_flags() -> list[str]:

@@ -33,13 +33,18 @@ def can_guard() -> bool:
     return _prctl() is not None and Path("/proc/self/stat").exists()
 
 
-def stand_guard(fd: int) -> None:
-    """Return in a new process; in this one, watch over it until it ends or the other end of `fd` is shut."""
+def stand_guard(lifeline: int, fd: int) -> None:
+    """Return in a new process; in this one, watch over it until it ends or the worker closes the lifeline.
+
+    `fd` is for the child alone: whoever waits at its other end is to hear when the child has closed it.
+    """
     prctl, warden = _prctl(), os.getpid()
     prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     child = os.fork()
     if child:
-        _Warden(fd, child).watch()
+        os.close(fd)
+        _Warden(lifeline, child).watch()
+    os.close(lifeline)
     os.setsid()  # a handler that kills its own group must not kill the warden
     prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != warden:
@@ -47,7 +52,8 @@ def stand_guard(fd: int) -> None:
 
 
 class _Warden:
-    def __init__(self, fd: int, child: int) -> None:
+    def __init__(self, lifeline: int, child: int) -> None:
+        self._lifeline = lifeline
         self._child = child
         self._status: int | None = None
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -59,15 +65,14 @@ class _Warden:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGCHLD])
         self._poll = select.poll()
-        self._poll.register(fd, select.POLLRDHUP)
+        self._poll.register(lifeline, select.POLLHUP)
         self._poll.register(self._woken, select.POLLIN)
-        self._fd = fd
 
     def watch(self) -> NoReturn:
         hung_up = False
         while self._take_note() and self._status is None and not hung_up:
             hung_up = self._wait(None)
-        self._poll.unregister(self._fd)
+        self._poll.unregister(self._lifeline)
         until = time.monotonic() + _PATIENCE_SECONDS
         while self._take_note() and time.monotonic() < until:
             for pid in _children():
@@ -93,7 +98,7 @@ class _Warden:
         ready = [fd for fd, _ in self._poll.poll(milliseconds)]
         if self._woken in ready:
             os.read(self._woken, 4096)
-        return self._fd in ready
+        return self._lifeline in ready
 
     def _end_alike(self) -> NoReturn:
         """As the child did: the worker asks this process how it was."""
