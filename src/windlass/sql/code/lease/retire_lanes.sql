@@ -26,7 +26,8 @@ declare
   v_double integer;
 begin
   if p_limit is null or p_limit not between 1 and 100000 or p_idle not between interval '0' and interval '1 year' then
-    raise exception 'retirement takes 1 to 100000 lanes at a time, of tenants that rested for up to a year' using errcode = 'WL007';
+    raise exception 'retirement takes 1 to 100000 lanes at a time, of tenants that rested for up to a year'
+      using errcode = 'WL007';
   end if;
   if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted')
      or not pg_try_advisory_xact_lock(hashtextextended('windlass.retire_lanes', 0)) then
