@@ -2,10 +2,7 @@
 
 import asyncio
 import contextvars
-import logging
-import os
 import signal
-import sys
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AsyncExitStack
@@ -22,11 +19,14 @@ from windlass.errors import Unavailable
 from windlass.model.cluster import CLUSTER_QUEUE
 from windlass.settings import Settings
 from windlass.telemetry import Telemetry
+from windlass.worker.last_resort import LastResort
 from windlass.worker.outage import Outage
 from windlass.worker.patience import within
+from windlass.worker.process_end import end_now, end_over_handler
 from windlass.worker.registry import Registry
 from windlass.worker.service import Service
 from windlass.worker.signals import Signals
+from windlass.worker.upkeep import Upkeep
 from windlass.worker.worker import Worker
 
 __all__ = ["Node", "run_node"]
@@ -107,6 +107,19 @@ class Node:
         """Stop since the terminal is gone; its shell and the system may both say so, which is asking once."""
         if not self._stop_requested.is_set():
             self.request_stop()
+
+    def upkeep(self) -> Upkeep | None:
+        """From any thread: what keeps the leases of the worker, while there is one."""
+        return None if self.worker is None else self.worker.upkeep
+
+    def end_over_handler(self) -> None:
+        """From any thread: end the process, for a handler blocks the event loop, and nothing is held now."""
+        end_over_handler(self._stop_server)
+
+    def _stop_server(self) -> None:
+        self._signals.worker("worker.stopped", message="ended over a handler that blocks the event loop")
+        if self.server is not None:
+            self.server.stop()
 
     def _leave_if_empty(self) -> None:
         """The end of a drained node: nothing can be claimed any more, and nothing is left here."""
@@ -229,7 +242,8 @@ def run_node(
     """Run a node in this process until SIGTERM, SIGINT or SIGHUP; a second of the first two ends it at once.
 
     A handler that nobody could stop, a thread or a coroutine that is deaf to its cancellation, would keep the
-    event loop or the interpreter from ending; after its job was released it ends with the process.
+    event loop or the interpreter from ending; after its job was released it ends with the process.  So does
+    one that blocks the event loop.
     """
 
     async def main() -> None:
@@ -243,15 +257,19 @@ def run_node(
         )
         loop = asyncio.get_running_loop()
         loop.set_default_executor(_Threads(thread_name_prefix="asyncio"))
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, node.request_stop)
+        handlers = {signal.SIGTERM: node.request_stop, signal.SIGINT: node.request_stop}
         if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup means: outlive the terminal
-            loop.add_signal_handler(signal.SIGHUP, node.hang_up)
-        await node.run(ready)
+            handlers[signal.SIGHUP] = node.hang_up
+        for number, handle in handlers.items():
+            loop.add_signal_handler(number, handle)
+        blocked = LastResort(handlers, node.upkeep, settings.grace_seconds, node.end_over_handler)
+        blocked.open()
+        try:
+            await node.run(ready)
+        finally:
+            blocked.close()
         if node.worker is not None and node.worker.stuck:
-            logging.shutdown()
-            sys.stdout.flush()
-            os._exit(0)
+            end_now()
 
     _run(main())
 

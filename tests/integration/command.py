@@ -209,6 +209,10 @@ class Running:
     def log(self) -> str:
         return "".join(self._logged)
 
+    @property
+    def ended(self) -> bool:
+        return self._child.poll() is not None
+
     def send(self, number: int = signal.SIGTERM) -> None:
         self._child.send_signal(number)
 

@@ -4,7 +4,8 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable
-from typing import Any
+from types import EllipsisType
+from typing import Any, TypeAlias
 
 from windlass.errors import WindlassError
 from windlass.model import ClaimedJob, Snooze
@@ -13,11 +14,16 @@ from windlass.worker.context import JobContext, StopReason
 from windlass.worker.costs import Entry, Record, refuse_entry
 from windlass.worker.leases import Lease, elapsed_clock
 from windlass.worker.registry import JobDefinition
-from windlass.worker.words import Limits, Word, word_for_stop, word_for_value
+from windlass.worker.words import Limits, Word, word_for_error, word_for_stop, word_for_value
 
-__all__ = ["Attempt"]
+__all__ = ["IMPORT_SECONDS", "Attempt", "Outcome", "outcome_of"]
 
+IMPORT_SECONDS = 60.0
+"""How long a child may take, beyond the timeout of its job, to start and to import the handler."""
 _MAX_CHILDREN_TRIED = 3
+
+Outcome: TypeAlias = Word | BaseException | None
+"""What came of a handler: its word, or an error; None if it was stopped."""
 
 
 class Attempt:
@@ -74,6 +80,19 @@ class Attempt:
     def begun(self) -> bool:
         """Whether its handler was called, as far as that is known here."""
         return self.called or self.task is not None
+
+    @property
+    def timeout(self) -> float | None:
+        """For how many seconds its handler may run."""
+        return self.definition.timeout if self.job.timeout is None else self.job.timeout
+
+    def is_overdue(self, now: float) -> bool:
+        """Whether its handler runs longer than its timeout."""
+        room, timeout = self.definition.room, self.timeout
+        if timeout is None or self.handled or (room == "loop" and not self.begun):
+            return False
+        more = IMPORT_SECONDS if room == "process" and not self.called else 0.0
+        return now >= self.started + timeout + more
 
     def was_told(self) -> bool:
         """Whether the handler was told to stop."""
@@ -148,6 +167,23 @@ class Attempt:
                 self._owed = None
         return None
 
+    @property
+    def outcome(self) -> Outcome | EllipsisType:
+        """From any thread: what came of a handler on the loop; ... while it runs."""
+        task = self.task
+        return outcome_of(task) if task is not None and task.done() else ...
+
+    def last_word(self, outcome: Outcome, limits: Limits) -> Word | None:
+        """What is said in the end: the handler's word, unless it was stopped and that weighs more."""
+        reason = self.reason
+        if reason is None and type(outcome) is Word:
+            return outcome
+        if reason in ("lease_lost", "timed_out") or (reason is not None and outcome is None):
+            return self.stop_word(reason)
+        if outcome is None:
+            outcome = asyncio.CancelledError("the handler was canceled, but not by Windlass")
+        return word_for_error(self.job, outcome, limits) if isinstance(outcome, BaseException) else outcome
+
     def stop_word(self, reason: StopReason) -> Word | None:
         word = word_for_stop(self.job, reason)
         if word is not None:
@@ -156,3 +192,11 @@ class Attempt:
                 word.cost = self.context.cost_cents or None
                 word.finished = word.finished or self.context.finished
         return word
+
+
+def outcome_of(task: "asyncio.Task[Word | None]") -> Outcome:
+    """What came of a handler that had this task to itself."""
+    if task.cancelled():
+        return None
+    error = task.exception()
+    return task.result() if error is None else error

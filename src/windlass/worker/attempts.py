@@ -6,29 +6,29 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
+from types import EllipsisType
 from typing import Any
 from uuid import UUID
 
 from windlass.client.detours import Detours
 from windlass.model import ClaimedJob
 from windlass.telemetry import mark_node, mark_running
-from windlass.worker.attempt import Attempt
+from windlass.worker.attempt import IMPORT_SECONDS, Attempt, Outcome, outcome_of
 from windlass.worker.children import Children
 from windlass.worker.context import JobContext, StopReason
 from windlass.worker.costs import Record, refuse_entry
+from windlass.worker.hand_over import take
 from windlass.worker.handler import run_async, run_sync
 from windlass.worker.leases import Lease, elapsed_clock
 from windlass.worker.line import Line
 from windlass.worker.registry import Registry
 from windlass.worker.threads import Threads
-from windlass.worker.words import Limits, Word, word_for_error
+from windlass.worker.words import Limits, Word
 
 __all__ = ["Attempts"]
 
 STUBBORN_SECONDS = 5.0
 """How long a canceled coroutine may take to end before its job is spoken of without it."""
-IMPORT_SECONDS = 60.0
-"""How long a child may take, beyond the timeout of its job, to start and to import the handler."""
 
 
 class Attempts:
@@ -69,10 +69,13 @@ class Attempts:
             end=self._end,
             ended=ended,
         )
-        self._returned: deque[tuple[Attempt, Word | BaseException | None]] = deque()
+        self._returned: deque[tuple[Attempt, Outcome]] = deque()
         self._woken = False
         self._busy: set[Attempt] = set()
-        self._unsaid = 0
+        self._unsaid: set[Attempt] = set()
+        """Who takes an attempt out of here says the last word on it."""
+        self._unbegun: set[Attempt] = set()
+        """Of those with a task of their own; who takes one out of here calls its handler, or sees to it."""
         self._quiet, self._settled = asyncio.Event(), asyncio.Event()
         self._quiet.set()
         self._settled.set()
@@ -121,7 +124,7 @@ class Attempts:
         if not self._unsaid:
             self._settled.clear()
         self._busy.add(attempt)
-        self._unsaid += 1
+        self._unsaid.add(attempt)
         if definition.room == "loop":
             self._line.add(attempt)
         else:
@@ -129,10 +132,17 @@ class Attempts:
         return attempt
 
     def _start_alone(self, attempt: Attempt) -> None:
-        call = run_async(attempt.definition, attempt.job, attempt.context, self._limits, attempt.lease.now)
-        attempt.task = self._loop.create_task(call, context=self._scope_for(attempt))
+        self._unbegun.add(attempt)
+        attempt.task = self._loop.create_task(self._run_alone(attempt), context=self._scope_for(attempt))
         attempt.task.add_done_callback(partial(self._task_done, attempt))
         self._set_timer(attempt)
+
+    async def _run_alone(self, attempt: Attempt) -> Word | None:
+        if not take(self._unbegun, attempt):
+            return None
+        return await run_async(
+            attempt.definition, attempt.job, attempt.context, self._limits, attempt.lease.now
+        )
 
     def _start_in_thread(self, attempt: Attempt) -> None:
         if attempt.definition.room == "process":  # there, the time begins when the handler does
@@ -148,7 +158,7 @@ class Attempts:
         return scope
 
     def _set_timer(self, attempt: Attempt, more: float = 0.0) -> None:
-        timeout = attempt.definition.timeout if attempt.job.timeout is None else attempt.job.timeout
+        timeout = attempt.timeout
         if timeout is not None and not attempt.handled and attempt in self._busy:
             if attempt.timer is not None:
                 attempt.timer.cancel()
@@ -157,7 +167,7 @@ class Attempts:
 
     def _in_thread(self, attempt: Attempt, scope: contextvars.Context) -> None:
         """Waking the loop is dear: it is done once for all that return before it looks."""
-        outcome: Word | BaseException | None
+        outcome: Outcome
         try:
             outcome = scope.run(self._run_in_thread, attempt)
         except BaseException as error:
@@ -177,56 +187,46 @@ class Attempts:
         with suppress(RuntimeError):  # of a closed loop: a thread that outlived its worker can tell nobody
             self._loop.call_soon_threadsafe(*call)
 
-    def _task_done(self, attempt: Attempt, task: "asyncio.Task[Word]") -> None:
-        if task.cancelled():
-            self._done(attempt, None)
-        else:
-            error = task.exception()
-            self._done(attempt, task.result() if error is None else error)
+    def _task_done(self, attempt: Attempt, task: "asyncio.Task[Word | None]") -> None:
+        self._unbegun.discard(attempt)  # where it was canceled before
+        self._end(attempt, outcome_of(task))
         self._ended(1)
 
     def _take_returned(self) -> None:
         self._woken = False  # first, so that whoever returns from now on wakes the loop again
         count = 0
         while self._returned:
-            self._done(*self._returned.popleft())
+            try:
+                self._end(*self._returned[0])
+            finally:  # only now: who finds it neither here nor said would take it for running
+                self._returned.popleft()
             count += 1
         if count:
             self._ended(count)
 
-    def _done(self, attempt: Attempt, outcome: Word | BaseException | None) -> None:
-        if isinstance(outcome, BaseException):
-            outcome = word_for_error(attempt.job, outcome, self._limits)
-        self._end(attempt, outcome)
-
-    def _end(self, attempt: Attempt, word: Word | None) -> None:
+    def _end(self, attempt: Attempt, outcome: Outcome) -> None:
         if attempt.timer is not None:
             attempt.timer.cancel()
         self._busy.discard(attempt)
         if not self._busy:
             self._quiet.set()
         if not attempt.said:
-            stopped = word is None or attempt.was_told()
-            self._speak(attempt, self._judge(attempt, word) if stopped else word)
-
-    def _judge(self, attempt: Attempt, word: Word | None) -> Word | None:
-        """The handler's word, unless the attempt was stopped and that weighs more."""
-        reason = attempt.reason
-        if reason in ("lease_lost", "timed_out") or (reason is not None and word is None):
-            return attempt.stop_word(reason)
-        if word is None:
-            error = asyncio.CancelledError("the handler was canceled, but not by Windlass")
-            return word_for_error(attempt.job, error, self._limits)
-        return word
+            self._speak(attempt, attempt.last_word(outcome, self._limits))
 
     def _speak(self, attempt: Attempt, word: Word | None) -> None:
+        if self.take_word(attempt, word):
+            if not self._unsaid:
+                self._settled.set()
+            self._say(attempt, word)
+
+    def take_word(self, attempt: Attempt, word: Word | None) -> bool:
+        """From any thread: whether whoever asks is the one to say the last word, which is this one."""
+        if not take(self._unsaid, attempt):
+            return False
         attempt.said = True
-        self._unsaid -= 1
-        if not self._unsaid:
-            self._settled.set()
         if word is not None and (attempt.begun or word.verb != "release"):
             word.seconds = elapsed_clock() - attempt.started
-        self._say(attempt, word)
+        return True
 
     def matching(self, tokens: Iterable[bytes]) -> list[Attempt]:
         """The attempts under these leases of which nothing is said yet; from any thread."""
@@ -268,6 +268,33 @@ class Attempts:
     def give_up_all(self) -> None:
         for attempt in tuple(self._busy):
             self.give_up(attempt)
+
+    # For whoever stands in for a blocked loop, from any thread (see stand_in.py) ----------------------------
+
+    def take_unbegun(self) -> list[Attempt]:
+        """Those on the loop whose handlers were not called, which are not called any more then."""
+        alone = [attempt for attempt in tuple(self._unbegun) if take(self._unbegun, attempt)]
+        return [*self._line.take_unbegun(), *alone]
+
+    def unsaid(self) -> list[tuple[Attempt, Outcome | EllipsisType]]:
+        """All of which nothing is said yet, with what came of those that have ended."""
+        unsaid = tuple(self._unsaid)  # first: what has ended by now is then among the ended, or said
+        ended = dict(tuple(self._returned))
+        return [(attempt, ended.get(attempt, attempt.outcome)) for attempt in unsaid]
+
+    def forget(self, attempts: Iterable[Attempt]) -> None:
+        """On the loop: the last word on these was said elsewhere.  What can be stopped of them is."""
+        freed = 0
+        for attempt in attempts:
+            if attempt.task is not None:
+                attempt.task.cancel()
+            elif attempt.definition.room == "loop" and attempt in self._busy:  # it never began
+                freed += 1
+                self._end(attempt, None)
+        if not self._unsaid:
+            self._settled.set()
+        if freed:
+            self._ended(freed)
 
     def close(self) -> None:
         self._threads.close()

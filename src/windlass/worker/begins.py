@@ -63,11 +63,10 @@ class Begins:
         self._woken.ring()
 
     def take_back(self, jobs: Iterable[bytes] | None = None) -> list[ClaimedJob]:
-        """Do not start these, or any: whoever has said so must see to them."""
-        taken = [job for job in self._waiting.values() if jobs is None or job.id_bytes in jobs]
-        for job in taken:
-            del self._waiting[job.token_bytes, job.id_bytes]
-        return taken
+        """From any thread: do not start these, or any.  Whoever has said so must see to them."""
+        wanted = [job for job in list(self._waiting.values()) if jobs is None or job.id_bytes in jobs]
+        taken = [self._waiting.pop((job.token_bytes, job.id_bytes), None) for job in wanted]
+        return [job for job in taken if job is not None]  # others may have been taken, or started, meanwhile
 
     async def run(self) -> None:
         """Speak until canceled."""

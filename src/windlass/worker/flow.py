@@ -15,6 +15,7 @@ from windlass.worker.begins import Begins
 from windlass.worker.claims import MAX_BATCH, Claims
 from windlass.worker.context import StopReason
 from windlass.worker.counts import Counts, note_answers
+from windlass.worker.hand_over import take_all
 from windlass.worker.leases import Leases, elapsed_clock
 from windlass.worker.pace import Pace
 from windlass.worker.reporter import Answer, Reporter
@@ -94,8 +95,11 @@ class Flow:
             return
         self._moved = now = elapsed_clock()
         told = self._signals.heard(logging.DEBUG)
-        while self._buffer and room > 0:
-            job = self._buffer.popleft()
+        while room > 0:
+            try:
+                job = self._buffer.popleft()
+            except IndexError:
+                break
             lease = self._leases.get(job.token_bytes, now)
             if lease is None:
                 self._lose(job)
@@ -159,10 +163,9 @@ class Flow:
     def release_buffer(self, keep: int = 0) -> None:
         """Give back jobs that were not started, the latest ones; they line up again in their order."""
         now = elapsed_clock()
-        given: list[ClaimedJob] = []
-        while len(self._buffer) > keep:
-            given.append(self._buffer.pop())
-        for job in reversed(given):
+        jobs = take_all(self._buffer)
+        self._buffer.extend(jobs[:keep])
+        for job in jobs[keep:]:
             if self._leases.get(job.token_bytes, now) is None:
                 self._lose(job)
             else:
@@ -173,6 +176,14 @@ class Flow:
         self._closed = True
         self._buffer.extendleft(reversed(self.begins.take_back()))
         self.release_buffer()
+
+    def shut(self) -> None:
+        """From any thread: start nothing more."""
+        self._closed = True
+
+    def take_unbegun(self) -> list[ClaimedJob]:
+        """From any thread: the jobs of which there is no attempt yet, nor will be."""
+        return [*self.begins.take_back(), *take_all(self._buffer)]
 
     def hear_lost(self, tokens: list[bytes]) -> None:
         """From the renewal thread: these leases are no longer ours.
@@ -211,12 +222,11 @@ class Flow:
             self._stop_soon([a for a in matching if a.job.id_bytes in jobs], "gate_closed")
 
     def _give_back(self, job_ids: set[bytes]) -> None:
-        kept = [job for job in self._buffer if job.id_bytes not in job_ids]
-        held = [job for job in self._buffer if job.id_bytes in job_ids]
+        jobs = take_all(self._buffer)
+        self._buffer.extend(job for job in jobs if job.id_bytes not in job_ids)
+        held = [job for job in jobs if job.id_bytes in job_ids]
         for job in (*self.begins.take_back(job_ids), *held):
             self.reporter.say(Word(job, "release"))
-        self._buffer.clear()
-        self._buffer.extend(kept)
         self.ended(0)
 
     def _stop_soon(self, attempts: list[Attempt], reason: StopReason) -> None:

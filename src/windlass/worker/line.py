@@ -10,6 +10,7 @@ from weakref import getweakrefcount
 
 from windlass.telemetry import mark_running
 from windlass.worker.attempt import Attempt
+from windlass.worker.hand_over import take_all
 from windlass.worker.handler import run_async
 from windlass.worker.leases import elapsed_clock
 from windlass.worker.words import Limits, Word, word_for_error
@@ -70,6 +71,10 @@ class Line:
         if self._task is None:
             self._begin()
 
+    def take_unbegun(self) -> list[Attempt]:
+        """From any thread: those whose handlers were not called, which are not called any more then."""
+        return take_all(self._attempts)
+
     def _begin(self) -> None:
         # Not by the loop's factory: a task that begins at once, inside of this call, would begin too soon.
         self._task = asyncio.Task(self._run(), loop=self._loop, context=self._scope.copy())
@@ -79,7 +84,10 @@ class Line:
         task, until = cast("asyncio.Task[None]", self._task), elapsed_clock() + SLICE_SECONDS
         weak, name, getrefcount = getweakrefcount(task), task.get_name(), sys.getrefcount
         while self._attempts and (now := elapsed_clock()) < until:
-            attempt = self._attempts.popleft()
+            try:
+                attempt = self._attempts.popleft()
+            except IndexError:  # somebody has taken it since we looked
+                break
             if attempt.was_told() or attempt.said:  # stopped before it began
                 self._close(attempt, None)
             else:
@@ -125,8 +133,7 @@ class Line:
         if current is not None and not task.done():
             self._note_waited(current)
             self._waits(current)
-            left, self._attempts = self._attempts, deque()
-            for attempt in left:  # which may be of the same kind
+            for attempt in self.take_unbegun():  # which may be of the same kind
                 self.add(attempt)
         elif not task.cancelled():
             task.exception()  # KeyboardInterrupt, which the loop has raised already

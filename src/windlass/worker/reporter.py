@@ -8,17 +8,19 @@ Words that may have to wait for somebody have a lane of their own (`Apart`): nob
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 from windlass.db.link import AsyncLink
 from windlass.errors import InvalidInput, WindlassError
 from windlass.worker.answers import AGAIN, Answer, Answered, answers_to, call_for
 from windlass.worker.apart import Apart
+from windlass.worker.hand_over import take_all
 from windlass.worker.outage import Outage, lock_not_free
 from windlass.worker.signals import Signals
 from windlass.worker.words import Verb, Word
 
-__all__ = ["Answer", "Reporter"]
+__all__ = ["Answer", "Reporter", "next_batch"]
 
 MAX_WORDS = 500
 MAX_BYTES = 8 * 1024 * 1024
@@ -39,10 +41,12 @@ class Reporter:
         self._answered = answered
         self._outage = Outage("reporting", signals)
         self._said: deque[Word] = deque()
+        self._batch: dict[Verb, list[Word]] = {}
+        """What is still to be sent of the batch that is under way."""
         self._spoken = asyncio.Event()
         self._silent = asyncio.Event()
         self._silent.set()
-        self.apart = Apart(apart_link, self._tell, Outage("reporting apart", signals))
+        self.apart = Apart(apart_link, self.tell, Outage("reporting apart", signals))
         self.backlog = 0
         """Words without an answer."""
 
@@ -55,6 +59,25 @@ class Reporter:
         else:
             self._say_soon(word)
 
+    def take_unsent(self) -> list[Word]:
+        """From any thread: what nobody has begun to send; they are answered by `tell`, or said again."""
+        unsent = [self._batch.pop(verb, []) for verb in _ORDER]
+        return [*chain.from_iterable(unsent), *take_all(self._said)]
+
+    def expect(self, count: int) -> None:
+        """Somebody else says so many words; they are answered by `tell`, or said again."""
+        if count and not self.backlog:
+            self._silent.clear()
+        self.backlog += count
+
+    def say_again(self, words: Iterable[Word]) -> None:
+        """Words that are counted already."""
+        for word in words:
+            if word.finished:
+                self.apart.say([word])
+            else:
+                self._say_soon(word)
+
     async def silent(self) -> None:
         """A probe: wait until every word has its answer."""
         await self._silent.wait()
@@ -66,32 +89,17 @@ class Reporter:
             await self._send_batch()  # apart from the loop, which would hold on to the batch while it waits
 
     async def _send_batch(self) -> None:
-        batch = self._next_batch()
-        try:
-            for verb in _ORDER:
-                if verb in batch:
-                    await self._send(batch.pop(verb))
-        finally:  # empty by now, unless an error came between that nobody foresaw
-            for words in batch.values():
-                for word in words:
-                    self._say_soon(word)
-
-    def _next_batch(self) -> dict[Verb, list[Word]]:
-        """What is said next, by verbs."""
-        batch: dict[Verb, list[Word]] = {}
-        count = size = 0
-        while self._said and count < MAX_WORDS and size < MAX_BYTES:
-            word = self._said.popleft()
-            count += 1
-            if word.result is not None or word.error is not None:
-                size += len(word.result or "") + len(word.error or "")
-            if word.verb in batch:
-                batch[word.verb].append(word)
-            else:
-                batch[word.verb] = [word]
+        self._batch = batch = next_batch(self._said)
         if not self._said:
             self._spoken.clear()
-        return batch
+        try:
+            for verb in _ORDER:
+                if words := batch.pop(verb, None):
+                    await self._send(words)
+        finally:  # empty by now, unless an error came between that nobody foresaw
+            for verb in _ORDER:
+                for word in batch.pop(verb, ()):
+                    self._say_soon(word)
 
     async def _send(self, words: list[Word]) -> None:
         """Say these, which have one verb, until answered."""
@@ -106,7 +114,7 @@ class Reporter:
             self.apart.doubt(words)
             raise
         else:
-            self._tell(answers_to(words, rows))
+            self.tell(answers_to(words, rows))
             self._outage.over()
 
     async def _ask(self, words: list[Word]) -> list[Any]:
@@ -128,7 +136,8 @@ class Reporter:
             self._spoken.set()
         self._said.append(word)
 
-    def _tell(self, answers: Iterable[Answered]) -> None:
+    def tell(self, answers: Iterable[Answered]) -> None:
+        """These were answered, whoever has sent them."""
         fault: Exception | None = None
         for words, answer in answers:
             if answer is AGAIN:
@@ -147,3 +156,22 @@ class Reporter:
         if not self.backlog:
             self._silent.set()
         self._answered(words, answer)
+
+
+def next_batch(said: deque[Word], most: int = MAX_WORDS) -> dict[Verb, list[Word]]:
+    """What is said next, by verbs; others may take from there too."""
+    batch: dict[Verb, list[Word]] = {}
+    count = size = 0
+    while count < most and size < MAX_BYTES:
+        try:
+            word = said.popleft()
+        except IndexError:
+            break
+        count += 1
+        if word.result is not None or word.error is not None:
+            size += len(word.result or "") + len(word.error or "")
+        if word.verb in batch:
+            batch[word.verb].append(word)
+        else:
+            batch[word.verb] = [word]
+    return batch

@@ -1,6 +1,7 @@
 """A thread with a connection of its own, for what must not wait while a handler blocks the event loop.
 
-It renews the leases every third of their time, and gives the node's sign of life.
+It renews the leases every third of their time, gives the node's sign of life, and stands in for the loop
+while that is blocked.
 """
 
 import threading
@@ -14,6 +15,7 @@ from windlass.errors import WindlassError
 from windlass.worker.leases import Leases, elapsed_clock
 from windlass.worker.outage import Outage
 from windlass.worker.signals import Signals
+from windlass.worker.stand_in import StandIn
 
 __all__ = ["Upkeep"]
 
@@ -38,6 +40,7 @@ class Upkeep:
         gated: Callable[[str, list[tuple[bytes, bytes]]], None],
         heartbeat: Call[Any],
         known: Callable[[], None],
+        stand_in: StandIn,
         signals: Signals,
     ) -> None:
         self._link = link
@@ -48,13 +51,15 @@ class Upkeep:
         self._gated = gated
         self._heartbeat = heartbeat
         self._known = known
+        self._stand_in = stand_in
         self._signals = signals
         cap = min(2.0, lease_seconds / 10)
         self._renewing = Outage("renewing leases", signals, cap=cap)
         self._beating = Outage("heartbeat", signals, cap=cap)
+        self._standing_in = Outage("standing in for the event loop", signals, cap=cap)
         self._stopping = threading.Event()
         self._nudged = threading.Event()
-        self._next_renewal = self._next_heartbeat = 0.0
+        self._next_renewal = self._next_heartbeat = self._next_look = 0.0
         self._asked_at: float | None = None
         self._thread = threading.Thread(target=self._run, name="windlass upkeep", daemon=True)
         self._watch = threading.Thread(target=self._watch_over, name="windlass upkeep watch", daemon=True)
@@ -78,6 +83,25 @@ class Upkeep:
         self._next_renewal = 0.0
         self._nudged.set()
 
+    def ask_stop(self) -> None:
+        """From any thread: the node is to stop, and a blocked loop cannot know that."""
+        if not self._stand_in.stop_asked:
+            self._stand_in.stop_asked = True
+            self._look_soon()
+
+    def leave(self, seconds: float) -> bool:
+        """From any thread: give back all that is held, since the loop is blocked and the process ends.
+
+        Whether that was done, within so many seconds.
+        """
+        self._stand_in.leaving = True
+        self._look_soon()
+        return self._stand_in.left.wait(seconds)
+
+    def _look_soon(self) -> None:
+        self._next_look = 0.0
+        self._nudged.set()
+
     def _run(self) -> None:
         try:
             while True:
@@ -90,7 +114,7 @@ class Upkeep:
             self._link.close()
 
     def _pause(self) -> float:
-        return max(0.0, min(self._next_renewal, self._next_heartbeat) - elapsed_clock())
+        return max(0.0, min(self._next_renewal, self._next_heartbeat, self._next_look) - elapsed_clock())
 
     def _turn(self) -> None:
         now = elapsed_clock()
@@ -99,6 +123,9 @@ class Upkeep:
         now = elapsed_clock()
         if now >= self._next_renewal:
             self._next_renewal = now + self._try(self._renew, self._renewing, self._lease_seconds / 3)
+        if now >= self._next_look:
+            look = self._stand_in
+            self._next_look = now + self._try(look.look, self._standing_in, look.interval)
         self._give_up_expired()
 
     def _give_up_expired(self) -> None:

@@ -1,7 +1,6 @@
 """The worker: claims jobs, runs their handlers, keeps their leases and reports what became of them."""
 
 import asyncio
-import os
 import socket
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
@@ -12,7 +11,6 @@ from windlass.client.detours import Detours
 from windlass.db.connect import Pooler
 from windlass.db.link import AsyncLink, SyncLink
 from windlass.db.listen import GATE_NOTICE, Listener
-from windlass.db.rpc_node import heartbeat_node
 from windlass.model import MAX_ERROR_BYTES, MAX_RESULT_BYTES, ClaimedJob, uuid7
 from windlass.telemetry import Telemetry
 from windlass.worker.attempts import Attempts
@@ -22,14 +20,15 @@ from windlass.worker.costs import Ledger
 from windlass.worker.counts import Counts
 from windlass.worker.farewell import say_farewell
 from windlass.worker.flow import Flow
+from windlass.worker.greeting import greeting
 from windlass.worker.leases import Leases
 from windlass.worker.options import check_node_name, check_numbers, check_queues
 from windlass.worker.outage import Outage
 from windlass.worker.patience import unless, within
 from windlass.worker.registry import Registry
-from windlass.worker.release import release
 from windlass.worker.reporter import Reporter
 from windlass.worker.signals import Signals
+from windlass.worker.stand_in import StandIn
 from windlass.worker.upkeep import Upkeep
 from windlass.worker.words import Limits
 
@@ -114,7 +113,7 @@ class Worker:
     @property
     def renewals(self) -> int:
         """How many times the leases were renewed."""
-        return self._upkeep.renewals
+        return self.upkeep.renewals
 
     @property
     def child_pids(self) -> list[int]:
@@ -142,7 +141,7 @@ class Worker:
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
         self._wire()
-        self._upkeep.start()
+        self.upkeep.start()
         self._spawn("claiming", self._claim)
         self._spawn("beginning", self._flow.begins.run)
         self._spawn("reporting", self._flow.reporter.run)
@@ -191,7 +190,7 @@ class Worker:
         flow.reporter = Reporter(self._report_link, self._apart_link, flow.answered, signals)
         flow.begins = Begins(self._claim_link, flow.begin, flow.refuse, Outage("beginning", signals))
         flow.claims = self._make_claims(flow)
-        self._upkeep = self._make_upkeep(flow, leases)
+        self.upkeep = self._make_upkeep(flow, leases)
 
     def _make_claims(self, flow: Flow) -> Claims:
         return Claims(
@@ -213,25 +212,23 @@ class Worker:
         )
 
     def _make_upkeep(self, flow: Flow, leases: Leases) -> Upkeep:
-        heartbeat = heartbeat_node(
-            self.node_id,
-            self.node_name,
-            host=socket.gethostname(),
-            pid=os.getpid(),
-            version=release(),
-            queues=self.queues,
-            kinds=self._registry.kinds(),
-            concurrency=self.concurrency,
-        )
+        link = SyncLink(self._url, pooler=self._pooler, application_name=self._name("renew"))
         return Upkeep(
-            SyncLink(self._url, pooler=self._pooler, application_name=self._name("renew")),
+            link,
             leases,
             self._lease_seconds,
             lost=flow.hear_lost,
             cancel=flow.hear_cancel,
             gated=flow.hear_gate,
-            heartbeat=heartbeat,
+            heartbeat=greeting(
+                self.node_id,
+                self.node_name,
+                queues=self.queues,
+                kinds=self._registry.kinds(),
+                concurrency=self.concurrency,
+            ),
             known=self._tell_known,
+            stand_in=StandIn(link, flow, leases, self._limits, self.node_id, self._signals),
             signals=self._signals,
         )
 
@@ -242,7 +239,7 @@ class Worker:
         if node is None or node == str(self.node_id):
             self._flow.claims.wake()
         if node is None or node == GATE_NOTICE:
-            self._upkeep.renew_soon()
+            self.upkeep.renew_soon()
 
     def _spawn(self, what: str, run: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self._tasks.append(asyncio.create_task(self._keep_going(what, run), name=f"windlass {what}"))
@@ -286,7 +283,7 @@ class Worker:
     async def _close(self) -> None:
         patience = _UNWIND_PATIENCE if self._hurry.is_set() else _FAREWELL_PATIENCE
         try:
-            await asyncio.to_thread(self._upkeep.stop, patience)
+            await asyncio.to_thread(self.upkeep.stop, patience)
             await within(patience, say_farewell(self._report_link, self.node_id))
             for task in self._tasks:
                 task.cancel()
