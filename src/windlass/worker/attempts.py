@@ -111,12 +111,9 @@ class Attempts:
         definition = self._registry.get(job.kind)
         context = None
         if definition.wants_context and definition.room != "process":
+            room, results = self._limits.result_bytes, definition.results
             context = JobContext(
-                job,
-                self._worker_id,
-                max_result_bytes=self._limits.result_bytes,
-                results=definition.results,
-                record=self._record,
+                job, self._worker_id, max_result_bytes=room, results=results, record=self._record
             )
         attempt = Attempt(job, definition, lease, context, self._record)
         if not self._busy:
