@@ -1,6 +1,7 @@
 """fold_costs: the latest costs go into the sums of their days, and no reader sees one twice or not at all."""
 
 import threading
+import time
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from typing import Any
@@ -89,8 +90,11 @@ def test_a_sum_is_exact_while_costs_come_in_and_are_folded(db: Database, jobs: S
     threads += [keep(lambda s: fold(s, 3)), keep(lambda s: fold(s, 2))]
     for thread in threads:
         thread.start()
-    seen = []
-    for _ in range(120):
+    seen: list[int] = []
+    until = time.monotonic() + 60
+    while len(seen) < 120 or (
+        len(set(seen)) <= 10 and time.monotonic() < until
+    ):  # a busy machine takes longer
         least = sum(tally.answered for tally in tallies)
         seen.append(total(jobs))
         assert least <= seen[-1] <= sum(tally.said for tally in tallies)
