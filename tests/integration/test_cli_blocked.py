@@ -135,10 +135,11 @@ def test_up_that_is_blocked_stops_its_server(place: Path) -> None:
     with windlass.running("up", "--app", "mill:app", "--grace", "1s") as up:
         blocks, _ = enqueue(windlass)
         eventually((place / "blocked").exists, "the handler blocks the loop")
-        assert up.stop().code == 0
-    assert not (place / "data" / "pgdata" / "postmaster.pid").exists()
+        ended = up.stop()
+    assert ended.code == 0
+    assert not (place / "data" / "pgdata" / "postmaster.pid").exists(), ended.err
     with windlass.running("up") as again:
-        assert outcomes(windlass, blocks) == ["released"]
+        assert outcomes(windlass, blocks) == ["released"], ended.err
         assert again.stop().code == 0
 
 

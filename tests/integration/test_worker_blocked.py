@@ -10,7 +10,7 @@ import pytest
 
 from tests.integration.crew import PATIENCE, Crew, until
 from tests.support import Database
-from windlass.db.link import SyncLink
+from windlass.db.link import AsyncLink, SyncLink
 from windlass.telemetry import Signal, Telemetry
 from windlass.worker import line
 from windlass.worker.context import JobContext
@@ -166,10 +166,12 @@ async def test_what_ended_before_the_loop_was_blocked_is_reported(crew: Crew) ->
 
     crew.knows(quick)
     crew.knows(block)
-    first, second = crew.enqueue_many([{"kind": kind, "payload": {}} for kind in ("quick", "block")])
+    crew.enqueue("quick")
     async with crew.worker() as worker:
+        await worker.idle()  # which has a connection for its reports from now on
+        first, second = crew.enqueue_many([{"kind": kind, "payload": {}} for kind in ("quick", "block")])
         await worker.idle()
-        assert (worker.counts.succeeded, worker.counts.lost) == (2, 0)
+        assert (worker.counts.succeeded, worker.counts.lost) == (3, 0)
     assert [crew.outcomes(job_id) for job_id in (first, second)] == [["succeeded"]] * 2
 
 
@@ -195,3 +197,43 @@ async def test_what_somebody_holds_is_given_back_when_it_is_free(crew: Crew) -> 
             await worker.idle()
             assert (worker.counts.released, worker.counts.succeeded) == (3, 4)
     assert [crew.outcomes(other) for other in others] == [["released", "succeeded"]] * 3
+
+
+async def test_what_is_left_behind_is_given_back_and_what_has_ended_is_reported(
+    crew: Crew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when the process is to end over a handler that blocks the loop."""
+    run, connected = AsyncLink.run, asyncio.Event()
+    seen: dict[str, Any] = {}
+
+    async def run_when_connected(link: AsyncLink, call: Any) -> Any:
+        if "complete_jobs" in call.text:
+            await connected.wait()
+        return await run(link, call)
+
+    async def quick() -> None: ...
+
+    async def waits() -> None:
+        await asyncio.sleep(600)
+
+    async def block() -> None:
+        left = worker.upkeep.leave(PATIENCE)
+        seen.update(left=left, outcomes={kind: crew.outcomes(job_id) for kind, job_id in jobs.items()})
+
+    monkeypatch.setattr(AsyncLink, "run", run_when_connected)
+    for function in (quick, waits, block):
+        crew.knows(function)
+    jobs: dict[str, Any] = {}
+    async with crew.worker(grace_seconds=0) as worker:
+        for kind in ("quick", "waits"):
+            jobs[kind] = crew.enqueue(kind)
+        await until(lambda: worker._flow.reporter.under_way, "the report waits for its connection")
+        await until(lambda: [job.kind for job in worker.running] == ["waits"], "the other one runs")
+        jobs["block"] = crew.enqueue("block")
+        await until(lambda: seen, "the worker was left")
+        connected.set()
+    assert seen == {
+        "left": True,
+        "outcomes": {"quick": ["succeeded"], "waits": ["released"], "block": ["released"]},
+    }
+    assert crew.held == 0

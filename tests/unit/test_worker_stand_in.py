@@ -48,6 +48,43 @@ def test_a_thing_is_taken_once() -> None:
     assert (take_all(line), take_all(line)) == ([1, 2, 3], [])
 
 
+def some_attempts(ran: list[int], said: list[int]) -> Attempts:
+    """Of a kind that notes its runs; a note is made of each word too."""
+
+    async def quick(n: int) -> None:
+        ran.append(n)
+
+    registry = Registry()
+    registry.add(JobDefinition.from_function(quick))
+    return Attempts(
+        *(registry, 1, "w", Limits(), lambda *_: None),
+        say=lambda attempt, _: said.append(attempt.job.payload["n"]),
+        ended=lambda _: None,
+    )
+
+
+@pytest.mark.parametrize("shared", [True, False], ids=["in line", "with tasks of their own"])
+async def test_who_has_taken_an_attempt_speaks_of_it_however_late(
+    monkeypatch: pytest.MonkeyPatch, shared: bool
+) -> None:
+    monkeypatch.setattr(line, "SHARES_TASKS", shared)
+    ran: list[int] = []
+    said: list[int] = []
+    attempts = some_attempts(ran, said)
+    job = a_job(1)
+    attempt = attempts.start(job, Lease(job.token_bytes, NOW, 0.0, 1.0))
+    assert attempts.take_unbegun() == [attempt]
+    for _ in range(5):  # the loop is awake, and finds nothing to begin
+        await asyncio.sleep(0)
+    assert (ran, said) == ([], [])
+    assert attempts.take_word(attempt, attempt.stop_word("shutdown"))
+    attempts.forget([attempt])
+    await attempts.settled()
+    await attempts.quiet()
+    assert (ran, said, attempts.busy) == ([], [], 0)
+    attempts.close()
+
+
 @pytest.mark.usefixtures("_threads_that_change_often")
 @pytest.mark.parametrize("shared", [True, False], ids=["in line", "with tasks of their own"])
 async def test_what_one_thread_gives_back_while_another_begins_jobs_is_never_run(
@@ -59,16 +96,7 @@ async def test_what_one_thread_gives_back_while_another_begins_jobs_is_never_run
     said: list[int] = []
     given_back: list[int] = []
 
-    async def quick(n: int) -> None:
-        ran.append(n)
-
-    registry = Registry()
-    registry.add(JobDefinition.from_function(quick))
-    attempts = Attempts(
-        *(registry, 1, "w", Limits(), lambda *_: None),
-        say=lambda attempt, _: said.append(attempt.job.payload["n"]),
-        ended=lambda _: None,
-    )
+    attempts = some_attempts(ran, said)
     loop, over = asyncio.get_running_loop(), threading.Event()
 
     def give_back() -> None:
@@ -84,7 +112,7 @@ async def test_what_one_thread_gives_back_while_another_begins_jobs_is_never_run
     thread.start()
     numbers = itertools.count()
     until = time.monotonic() + 20.0
-    while (min(len(ran), len(given_back)) < 200 or next(numbers) < 5000) and time.monotonic() < until:
+    while (min(len(ran), len(given_back)) < 200 or next(numbers) < 20000) and time.monotonic() < until:
         for n in itertools.islice(numbers, 10):
             job = a_job(n)
             attempts.start(job, Lease(job.token_bytes, NOW, 0.0, 1.0))

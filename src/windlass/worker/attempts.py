@@ -136,6 +136,7 @@ class Attempts:
 
     async def _run_alone(self, attempt: Attempt) -> Word | None:
         if not take(self._unbegun, attempt):
+            attempt.said = True  # or about to be, by whoever has taken it
             return None
         return await run_async(
             attempt.definition, attempt.job, attempt.context, self._limits, attempt.lease.now

@@ -43,6 +43,8 @@ class Reporter:
         self._said: deque[Word] = deque()
         self._batch: dict[Verb, list[Word]] = {}
         """What is still to be sent of the batch that is under way."""
+        self.under_way: list[Word] = []
+        """Sent, or about to be, and without an answer."""
         self._spoken = asyncio.Event()
         self._silent = asyncio.Event()
         self._silent.set()
@@ -106,6 +108,7 @@ class Reporter:
         if words[0].verb != "complete" and self.apart.contended:  # a success locks no job
             self.apart.say(words)
             return
+        self.under_way = words
         try:
             rows = await self._ask(words)
         except WindlassError:
@@ -116,6 +119,8 @@ class Reporter:
         else:
             self.tell(answers_to(words, rows))
             self._outage.over()
+        finally:
+            self.under_way = []
 
     async def _ask(self, words: list[Word]) -> list[Any]:
         """The answer, once there is one; an error if one of these is malformed, or its job held."""

@@ -13,6 +13,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -87,10 +88,17 @@ class StandIn:
             if not self._warned and silent >= SILENT_SECONDS:
                 self._warn(kinds)
         if self._giving_up and done:
-            with suppress(WindlassError):
-                self._link.run(stop_node(self._node_id))
-            self.left.set()
+            self._leave()
         return done
+
+    def _leave(self) -> None:
+        """What is under way may not have been sent, while a connection was opened: it is said once more."""
+        if words := [replace(word, repeated=True) for word in self._flow.reporter.under_way]:
+            with suppress(WindlassError):
+                self._link.run(call_for(words))
+        with suppress(WindlassError):
+            self._link.run(stop_node(self._node_id))
+        self.left.set()
 
     # What there is to say -----------------------------------------------------------------------------------
 
