@@ -76,7 +76,7 @@ class StandIn:
             if not silent:
                 self._warned, self._given_back = False, 0
             return True
-        if self.stop_asked:
+        if self.stop_asked or self._giving_up:
             self._flow.shut()
         self._given_back += self._take_unbegun()
         kinds = self._running_kinds()
