@@ -135,7 +135,7 @@ class Attempts:
         self._set_timer(attempt)
 
     async def _run_alone(self, attempt: Attempt) -> Word | None:
-        if not take(self._unbegun, attempt):
+        if attempt.said or not take(self._unbegun, attempt):
             attempt.said = True  # or about to be, by whoever has taken it
             return None
         return await run_async(
@@ -230,7 +230,7 @@ class Attempts:
         """The attempts under these leases of which nothing is said yet; from any thread."""
         wanted = set(tokens)
         return [
-            attempt for attempt in tuple(self._busy) if attempt.job.token_bytes in wanted and not attempt.said
+            attempt for attempt in list(self._busy) if attempt.job.token_bytes in wanted and not attempt.said
         ]
 
     def stop(self, attempt: Attempt, reason: StopReason) -> None:
@@ -271,13 +271,13 @@ class Attempts:
 
     def take_unbegun(self) -> list[Attempt]:
         """Those on the loop whose handlers were not called, which are not called any more then."""
-        alone = [attempt for attempt in tuple(self._unbegun) if take(self._unbegun, attempt)]
+        alone = [attempt for attempt in list(self._unbegun) if take(self._unbegun, attempt)]
         return [*self._line.take_unbegun(), *alone]
 
     def unsaid(self) -> list[tuple[Attempt, Outcome | EllipsisType]]:
         """All of which nothing is said yet, with what came of those that have ended."""
-        unsaid = tuple(self._unsaid)  # first: what has ended by now is then among the ended, or said
-        ended = dict(tuple(self._returned))
+        unsaid = list(self._unsaid)  # first: what has ended by now is then among the ended, or said
+        ended = dict(list(self._returned))
         return [(attempt, ended.get(attempt, attempt.outcome)) for attempt in unsaid]
 
     def forget(self, attempts: Iterable[Attempt]) -> None:

@@ -2,7 +2,8 @@
 
 The event loop and the thread that stands in for it (see stand_in.py) take from the same places, and without
 a lock, which every job would have to pay for.  One operation of a container takes one thing out, or finds it
-gone; nobody looks first and takes afterwards.
+gone; nobody looks first and takes afterwards.  Who goes through one of them copies it by `list` first, which
+no other thread can come between (by `tuple` one can, up to Python 3.11: it may collect garbage midway).
 """
 
 from collections import deque

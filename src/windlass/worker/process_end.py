@@ -29,6 +29,8 @@ def end_over_handler(before: Callable[[], None]) -> None:
         end_now()
 
     ending = threading.Thread(target=end, name="windlass end", daemon=True)
-    ending.start()
-    ending.join(_PATIENCE)
-    os._exit(0)
+    try:
+        ending.start()
+        ending.join(_PATIENCE)
+    finally:  # also where the system has no further thread
+        os._exit(0)

@@ -78,13 +78,15 @@ class StandIn:
             return True
         if self.stop_asked or self._giving_up:
             self._flow.shut()
-        self._given_back += self._take_unbegun()
         kinds = self._running_kinds()
-        self._take_running()
-        self._owed.extend(self._flow.reporter.take_unsent())
         try:
+            self._given_back += self._take_unbegun()
+            self._take_running()
+            self._owed.extend(self._flow.reporter.take_unsent())
             done = self._say_owed()
-        finally:  # behind the words: whoever reads the log may be what blocks
+        finally:
+            if self._owed:  # whatever went wrong: it was taken from the loop, which says it when it wakes up
+                self._on_loop(self._take_back)
             if not self._warned and silent >= SILENT_SECONDS:
                 self._warn(kinds)
         if self._giving_up and done:
@@ -116,8 +118,8 @@ class StandIn:
 
     def _owe(self, words: list[Word], attempts: list[Attempt]) -> None:
         if words:
+            self._on_loop(self._flow.reporter.expect, len(words))  # before an answer can come
             self._owed.extend(words)
-            self._on_loop(self._flow.reporter.expect, len(words))
         if attempts:
             self._on_loop(self._flow.attempts.forget, attempts)
 
@@ -142,8 +144,6 @@ class StandIn:
     def _take_running(self) -> None:
         """Speak for those that have ended, or ran too long, or are not waited for any more."""
         now = elapsed_clock()
-        words: list[Word] = []
-        spoken: list[Attempt] = []
         for attempt, outcome in self._flow.attempts.unsaid():
             if outcome is not ...:
                 word = attempt.last_word(outcome, self._limits)
@@ -155,9 +155,7 @@ class StandIn:
                 word = attempt.stop_word(attempt.reason or "shutdown")
             else:
                 continue
-            words += self._take_word(attempt, word)
-            spoken.append(attempt)
-        self._owe(words, spoken)
+            self._owe(self._take_word(attempt, word), [attempt])
 
     # Saying it ----------------------------------------------------------------------------------------------
 
@@ -214,10 +212,17 @@ class StandIn:
         self._warned = True
         who = f"the async handler of {' or '.join(kinds)}" if kinds else "something that is no job"
         jobs = f"; {self._given_back} that had not begun were given back" if self._given_back else ""
-        self._signals.worker(
-            "worker.blocked",
-            logging.WARNING,
-            message=f"{who} blocks the event loop, and with it the jobs of all others{jobs}",
-            kinds=kinds,
-            hint='Write it as a plain def, which gets a thread, or with isolation="process".',
+        # In a thread of its own: the loop may be blocked in a log that nobody reads, with its lock in hand,
+        # and leases are renewed by this one.
+        warning = threading.Thread(
+            target=self._signals.worker,
+            args=["worker.blocked", logging.WARNING],
+            kwargs={
+                "message": f"{who} blocks the event loop, and with it the jobs of all others{jobs}",
+                "kinds": kinds,
+                "hint": 'Write it as a plain def, which gets a thread, or with isolation="process".',
+            },
+            daemon=True,
         )
+        with suppress(RuntimeError):  # the system has no further thread
+            warning.start()

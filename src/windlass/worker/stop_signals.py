@@ -28,6 +28,8 @@ class StopSignals:
         self._hear = hear
         self._look = look
         self._interval = interval
+        self._unheard = b""
+        """What the loop has not been told yet."""
         self._thread = threading.Thread(target=self._run, name="windlass signals", daemon=True)
 
     def open(self) -> None:
@@ -56,9 +58,8 @@ class StopSignals:
 
     def _run(self) -> None:
         while numbers := self._read():
-            if self._loop_end >= 0:
-                with suppress(OSError):  # it is full: the loop will look at what it has not read
-                    os.write(self._loop_end, numbers)
+            self._unheard += numbers
+            self._pass_on()
             for number in numbers:
                 if number in self._numbers:
                     self._read_end.settimeout(self._interval)
@@ -69,7 +70,14 @@ class StopSignals:
             try:
                 return self._read_end.recv(256)
             except TimeoutError:
+                self._pass_on()
                 self._look()
+
+    def _pass_on(self) -> None:
+        """Again and again where the loop's end is full, as it may be while the loop is blocked."""
+        if self._loop_end >= 0 and self._unheard:
+            with suppress(OSError):
+                self._unheard = self._unheard[os.write(self._loop_end, self._unheard) :]
 
 
 def _after_fork(method: WeakMethod[Callable[[], None]]) -> None:

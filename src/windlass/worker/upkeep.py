@@ -130,7 +130,10 @@ class Upkeep:
 
     def _give_up_expired(self) -> None:
         if expired := self._leases.expired():
-            self._lost(expired)
+            try:
+                self._lost(expired)
+            except Exception as error:  # renewal goes on, whatever went wrong here
+                self._signals.fault("upkeep", error)
 
     def _watch_over(self) -> None:
         """A call may hang, in a database that neither answers nor hangs up.
