@@ -140,18 +140,17 @@ _TOKENS = (
         "open-counter",
         "a lease stays while a job of it runs",
         f"{LEASE}/complete_jobs.sql",
-        "and l.id = t.token and l.open = t.n\n      ), fewer as (\n        update windlass_data.lease as l "
-        "set open = l.open - t.n from tally as t\n        "
-        "where l.id = any (p_tokens) and l.id = t.token and l.open > t.n",
-        "and l.id = t.token\n      ), fewer as (\n        select 1",
+        " where t.open = t.n))\n      ), fewer as (\n        update windlass_data.lease as l "
+        "set open = t.open - t.n from tally as t where l.ctid = t.place and t.open > t.n",
+        "))\n      ), fewer as (\n        select 1",
         ("tests/sql/test_complete_jobs.py",),
     ),
     Mutant(
         "leases-by-name",
         "no report reads the leases that a held snapshot keeps",
         f"{LEASE}/complete_jobs.sql",
-        "using tally as t where l.id = any (p_tokens) and",
-        "using tally as t where",
+        "where l.id = t.token offset 0) as l\n      ), done",
+        "where l.id = t.token) as l\n      ), done",
         ("tests/sql/test_plans_held.py",),
     ),
 )

@@ -84,22 +84,24 @@ def fill(db: Database, counts: dict[str, int]) -> None:
 
 @dataclass(frozen=True)
 class Cost:
-    """What one call touched: pages in all, and the big tables that it read from end to end."""
+    """What one call touched: pages in all, big tables that it read from end to end, and its time."""
 
     pages: int
     scanned: frozenset[str]
+    milliseconds: float
 
 
 def measure(conn: Connection[Any], query: str, *parameters: Any) -> Cost:
     """The cost of a call inside the caller's transaction, its nested statements included."""
     before = _scans(conn)
-    explain = f"explain (analyze, buffers, timing off, format json) {query}".encode()
+    explain = f"explain (analyze, buffers, timing off, summary on, format json) {query}".encode()
     row = conn.execute(explain, parameters).fetchone()
     assert row is not None
     (plan,) = json.loads(row[0]) if isinstance(row[0], str) else row[0]
     pages = plan["Plan"]["Shared Hit Blocks"] + plan["Plan"]["Shared Read Blocks"]
     after = _scans(conn)
-    return Cost(pages, frozenset(name for name, n in after.items() if n > before.get(name, 0) + 1000))
+    scanned = frozenset(name for name, n in after.items() if n > before.get(name, 0) + 1000)
+    return Cost(pages, scanned, plan["Execution Time"])
 
 
 def _scans(conn: Connection[Any]) -> dict[str, int]:

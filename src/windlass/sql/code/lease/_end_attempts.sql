@@ -1,10 +1,9 @@
 -- End running attempts in any way but success, and move their jobs on: the one place that decides between
 -- again, later, dead and canceled.
 --
--- A word counts only with the token of a lease that holds the job and while the attempt (job, version) is not
--- yet written; its primary key settles every race, job by job.  A refused word changes nothing and comes back as
--- lease_lost, and so does a second word about the same attempt.  Locks in this order: job, lease, attempt, then the
--- line.  The jobs are locked before anything is judged, so that a cancel is seen or waits.
+-- A word counts only with the token of a lease that holds the job and while the attempt (job, version) is not yet written:
+-- its primary key settles every race.  A refused word, or a second one, changes nothing and comes back as lease_lost.
+-- Locks job, lease, attempt, then the line; the jobs before anything is judged, so that a cancel is seen or waits.
 -- definer: none
 create function windlass._end_attempts(
   p_tokens uuid[], p_jobs uuid[], p_outcomes windlass_data.outcome[], p_errors jsonb[], p_delays double precision[],
@@ -40,22 +39,23 @@ begin
     insert into windlass_data.attempt as a
       (tenant_id, job_id, version, counted, node_id, token, started_at, finished_at, outcome, ends, cost_cents, error)
     select g.tenant_id, g.job_id, g.version, g.counted, g.node_id, g.token, g.claimed_at, v_now, g.outcome, g.ends,
-           g.cost, g.error
-    from judged as g order by g.tenant_id, g.job_id
+           g.cost, g.error from judged as g order by g.tenant_id, g.job_id
     on conflict do nothing returning a.tenant_id, a.job_id, a.version
   ), accepted as materialized (
     select g.*, case when g.ends is null and g.wait <= 0 then nextval('windlass_data.ready_seq') end as seq
     from (select g.* from judged as g  -- `is true`: looked up in a hash, and not row by row
           where ((g.tenant_id, g.job_id, g.version) in (select e.* from ended as e)) is true order by g.place) as g
-  ), tally as (select x.token, count(*) as n from accepted as x group by x.token), done as (
-    delete from windlass_data.lease as l using tally as t where l.id = any (p_tokens) and l.id = t.token and l.open = t.n
+  ), tally as materialized (  -- the leases are locked, so they stay where they are
+    select t.n, l.place, l.open
+    from (select x.token, count(*) as n from accepted as x group by x.token) as t
+    cross join lateral (select l.ctid as place, l.open from windlass_data.lease as l where l.id = t.token offset 0) as l
+  ), done as (
+    delete from windlass_data.lease as l where l.ctid = any (array(select t.place from tally as t where t.open = t.n))
   ), fewer as (
-    update windlass_data.lease as l set open = l.open - t.n from tally as t
-    where l.id = any (p_tokens) and l.id = t.token and l.open > t.n
+    update windlass_data.lease as l set open = t.open - t.n from tally as t where l.ctid = t.place and t.open > t.n
   ), again as (
     insert into windlass_data.ready (lane_id, seq, tenant_id, job_id, version, counted)
-    select x.lane_id, x.seq, x.tenant_id, x.job_id, x.version, x.counted
-    from accepted as x where x.seq is not null
+    select x.lane_id, x.seq, x.tenant_id, x.job_id, x.version, x.counted from accepted as x where x.seq is not null
   ), later as (
     insert into windlass_data.scheduled (tenant_id, job_id, run_at, lane_id, version, counted)
     select x.tenant_id, x.job_id, v_now + make_interval(secs => x.wait), x.lane_id, x.version, x.counted

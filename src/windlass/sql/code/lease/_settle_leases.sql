@@ -31,19 +31,18 @@ begin
   if cardinality(v_written) < cardinality(v_jobs) then
     v_written := v_written || windlass._gone_jobs(p_tokens);
   end if;
-  with left_open as materialized (
-    select l.id, cardinality(l.job_ids) - coalesce(w.n, 0) as open
+  with left_open as materialized (  -- the leases are locked, so they stay where they are
+    select l.ctid as place, l.open as counted, cardinality(l.job_ids) - coalesce(w.n, 0) as open
     from windlass_data.lease as l
     left join (select w.token, count(*) as n from unnest(v_written) as w(token) group by w.token) as w on w.token = l.id
     where l.id = any (p_tokens)
   ), done as (
-    delete from windlass_data.lease as l
-    where l.id = any (array(select o.id from left_open as o where o.open = 0))
+    delete from windlass_data.lease as l where l.ctid = any (array(select o.place from left_open as o where o.open = 0))
   )
   update windlass_data.lease as l
   set open = o.open
   from left_open as o
-  where l.id = any (p_tokens) and l.id = o.id and o.open > 0 and l.open <> o.open;
+  where l.ctid = o.place and o.open > 0 and o.counted <> o.open;
   if exists (select from windlass_data.key_line) then
     perform windlass._leave_key_lines(v_jobs);
   end if;

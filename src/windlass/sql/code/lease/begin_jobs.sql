@@ -27,11 +27,16 @@ begin
   update windlass_data.lease as l
   set begins = l.begins || s.near, begun = coalesce(l.begun, '{}') || s.called
   from (
-    select p_tokens[o] as token, coalesce(array_agg(p_jobs[o]) filter (where not p_called[o]), '{}') as near,
-           coalesce(array_agg(p_jobs[o]) filter (where p_called is null or p_called[o]), '{}') as called
-    from unnest(v_open) as o group by p_tokens[o]
+    select h.place, s.near, s.called
+    from (
+      select p_tokens[o] as token, coalesce(array_agg(p_jobs[o]) filter (where not p_called[o]), '{}') as near,
+             coalesce(array_agg(p_jobs[o]) filter (where p_called is null or p_called[o]), '{}') as called
+      from unnest(v_open) as o group by p_tokens[o]
+    ) as s
+    cross join lateral (select h.ctid as place from windlass_data.lease as h where h.id = s.token offset 0) as h
+    offset 0  -- the leases are locked, so they stay where they are
   ) as s
-  where l.id = any (p_tokens) and l.id = s.token and l.begins is not null
+  where l.ctid = s.place and l.begins is not null
     and not (l.begins @> s.near and coalesce(l.begun, '{}') @> s.called);
   return query
   select s.token, s.job_id, 'lease_lost'

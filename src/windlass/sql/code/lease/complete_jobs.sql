@@ -4,8 +4,8 @@
 -- already, and its late word changes nothing.  A caller that got no answer may say the same again, with the jobs'
 -- tenants: a success that this very token wrote is not refused.  p_states: succeeded (default) or skipped.
 --
--- Hardly ever is an attempt written already, so the insert does not provide for it, which would cost half as much again:
--- where the key refuses one, the words that can still count are picked out, and said again.
+-- Hardly ever is one written already, so the insert does not provide for it, which would cost half as much again: where
+-- the key refuses one, the words that can still count are picked out, and said again.
 -- definer: engine
 -- grant: worker
 create function windlass.complete_jobs(
@@ -54,11 +54,14 @@ begin
         where v_open is null or s.place = any (v_open)
         order by h.tenant_id, h.job_id
         returning a.tenant_id, a.job_id, a.token
-      ), tally as materialized (select e.token, count(*) as n from ended as e group by e.token), done as (
-        delete from windlass_data.lease as l using tally as t where l.id = any (p_tokens) and l.id = t.token and l.open = t.n
+      ), tally as materialized (  -- the leases are locked, so they stay where they are
+        select t.n, l.place, l.open
+        from (select e.token, count(*) as n from ended as e group by e.token) as t
+        cross join lateral (select l.ctid as place, l.open from windlass_data.lease as l where l.id = t.token offset 0) as l
+      ), done as (
+        delete from windlass_data.lease as l where l.ctid = any (array(select t.place from tally as t where t.open = t.n))
       ), fewer as (
-        update windlass_data.lease as l set open = l.open - t.n from tally as t
-        where l.id = any (p_tokens) and l.id = t.token and l.open > t.n
+        update windlass_data.lease as l set open = t.open - t.n from tally as t where l.ctid = t.place and t.open > t.n
       ), settled as (
         delete from windlass_data.cancel_request as r using ended as e
         where r.tenant_id = e.tenant_id and r.job_id = e.job_id
@@ -69,9 +72,7 @@ begin
       into v_refused from ended;
       exit;
     exception when unique_violation then
-      if v_try = 3 then  -- a snapshot that is older than the word which came first
-        raise;
-      end if;
+      if v_try = 3 then raise; end if;  -- a snapshot that is older than the word which came first
       v_open := windlass._open_words(p_tokens, p_jobs);
     end;
   end loop;
