@@ -267,7 +267,7 @@ class Claims:
             longest, self._lull = self._lull, 2 * self._lull
         else:
             longest, self.resting = self._poll_seconds, True
-        seconds = longest * random.uniform(0.8, 1.0)
+        seconds = longest * random.uniform(0.9, 1.0)  # apart enough that workers started together part
         if self._again is not None:  # not before a rate lets the next job start, and not long after that
             seconds = min(seconds, max(self._again, _SHORTEST_SECONDS))
         # What a lone job would wait for is done before it comes; for no more than will still be wanted then.
