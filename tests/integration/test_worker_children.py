@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.crew import PATIENCE, Crew
+from tests.integration.crew import PATIENCE, Crew, until
 from tests.support import Database
 from windlass.errors import LeaseLost
 from windlass.worker import attempts
@@ -207,3 +207,38 @@ async def test_a_child_that_can_no_longer_speak_has_crashed(crew: Crew, handler:
     async with crew.worker() as worker:
         await asyncio.wait_for(worker.idle(), PATIENCE)
     assert crew.job(job_id).error["type"] == "ChildCrashed"
+
+
+def log_and_linger() -> None:
+    logging.getLogger("lingering").warning("a line that nobody reads")
+    time.sleep(600)
+
+
+@pytest.mark.parametrize("reason", ["timed_out", "canceled"])
+async def test_a_log_that_does_not_return_holds_no_killed_child_s_job(crew: Crew, reason: str) -> None:
+    read = threading.Event()
+    reached = threading.Event()
+
+    class Stuck(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            reached.set()
+            read.wait(PATIENCE)
+
+    log, stuck = logging.getLogger("lingering"), Stuck()
+    log.addHandler(stuck)
+    try:
+        crew.knows(log_and_linger, isolation="process", timeout=1 if reason == "timed_out" else 600)
+        job_id = crew.enqueue("log_and_linger", max_attempts=1)
+        async with crew.worker() as worker:
+            assert await asyncio.to_thread(reached.wait, PATIENCE)
+            if reason == "canceled":
+                crew.cancel(job_id)
+            await until(lambda: crew.outcomes(job_id) == [reason], "its job is spoken of")
+            assert worker.stuck == 1
+            read.set()
+            await worker.idle()
+            assert worker.stuck == 0
+    finally:
+        read.set()
+        log.removeHandler(stuck)
+    assert crew.outcomes(job_id) == [reason]

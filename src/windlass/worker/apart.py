@@ -8,12 +8,14 @@ as a whole, and is taken to pieces until that word is alone.
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import NamedTuple
 
 from windlass.db.link import AsyncLink
 from windlass.db.rpc import complete_jobs
 from windlass.errors import InvalidInput, WindlassError
 from windlass.worker.answers import LOST, SUCCEEDED, Answer, Answered, answers_to, call_for
+from windlass.worker.hand_over import take_all
 from windlass.worker.leases import elapsed_clock
 from windlass.worker.outage import Outage, lock_not_free
 from windlass.worker.patience import Bell
@@ -49,6 +51,10 @@ class Apart:
         self._outage = outage
         self._fresh: deque[_Group] = deque()
         self._held: deque[_Group] = deque()
+        self._later: dict[object, _Group] = {}
+        """What was held by somebody a moment ago."""
+        self.under_way: list[Word] = []
+        """Sent, or about to be, and without an answer."""
         self._row = 0
         self._held_at = -_CONTENDED_SECONDS
         self._woken = Bell()
@@ -75,6 +81,12 @@ class Apart:
         else:
             self._add_later(_Group(words))
 
+    def take_unsent(self) -> list[Word]:
+        """From any thread: what is not under way (see hand_over.py)."""
+        later = [self._later.pop(name, None) for name in list(self._later)]
+        groups = [*take_all(self._fresh), *take_all(self._held), *filter(None, later)]
+        return [word for group in groups for word in group.words]
+
     async def run(self) -> None:
         """Send until canceled."""
         while True:
@@ -91,6 +103,9 @@ class Apart:
 
     async def _send_next(self) -> None:
         group = self._next()
+        if group is None:
+            return
+        self.under_way = group.words
         try:
             answers = await self._ask(group.words)
         except InvalidInput as error:
@@ -109,13 +124,18 @@ class Apart:
         else:
             self._tell(answers)
             self._outage.over()
+        finally:
+            self.under_way = []
 
-    def _next(self) -> _Group:
-        if self._held and (not self._fresh or self._row >= _FRESH_IN_A_ROW):
-            self._row = 0
-            return self._held.popleft()
-        self._row += 1
-        return self._fresh.popleft()
+    def _next(self) -> _Group | None:
+        """None if somebody has taken it since it was seen."""
+        with suppress(IndexError):
+            if self._held and (not self._fresh or self._row >= _FRESH_IN_A_ROW):
+                self._row = 0
+                return self._held.popleft()
+            self._row += 1
+            return self._fresh.popleft()
+        return None
 
     async def _ask(self, words: list[Word]) -> Iterable[Answered]:
         if words[0].finished:
@@ -168,7 +188,13 @@ class Apart:
 
     def _add_later(self, group: _Group) -> None:
         wait = _SETTLE_AGAIN_SECONDS if group.words[0].finished else _HELD_AGAIN_SECONDS
-        asyncio.get_running_loop().call_later(wait, self._add, self._held, group)
+        name = object()
+        self._later[name] = group
+        asyncio.get_running_loop().call_later(wait, self._wait_over, name)
+
+    def _wait_over(self, name: object) -> None:
+        if (group := self._later.pop(name, None)) is not None:
+            self._add(self._held, group)
 
     def _add(self, groups: deque[_Group], group: _Group) -> None:
         groups.append(group)

@@ -16,10 +16,12 @@ from windlass.worker.leases import Lease, elapsed_clock
 from windlass.worker.registry import JobDefinition
 from windlass.worker.words import Limits, Word, word_for_error, word_for_stop, word_for_value
 
-__all__ = ["IMPORT_SECONDS", "Attempt", "Outcome", "outcome_of"]
+__all__ = ["IMPORT_SECONDS", "STUBBORN_SECONDS", "Attempt", "Outcome", "outcome_of"]
 
 IMPORT_SECONDS = 60.0
 """How long a child may take, beyond the timeout of its job, to start and to import the handler."""
+STUBBORN_SECONDS = 5.0
+"""How long a canceled coroutine or a killed child may take to end before its job is spoken of without it."""
 _MAX_CHILDREN_TRIED = 3
 
 Outcome: TypeAlias = Word | BaseException | None
@@ -38,7 +40,7 @@ class Attempt:
         "context",
         "definition",
         "finishing",
-        "handled",
+        "handled_at",
         "job",
         "lease",
         "on_begun",
@@ -64,7 +66,8 @@ class Attempt:
         self.started = elapsed_clock()
         self.on_begun: Callable[[], None] | None = None
         self.reason: StopReason | None = None
-        self.handled = False
+        self.handled_at: float | None = None
+        """When it was stopped, beyond being told."""
         self.said = False
         self.finishing = False
         self.called = False
@@ -82,14 +85,22 @@ class Attempt:
         return self.called or self.task is not None
 
     @property
+    def can_be_ended(self) -> bool:
+        """Whether there is something to cancel or to kill.  Even so its end may not be heard of: a coroutine
+        may be deaf, and the thread that waits for a child may be stuck in a line of the child's log."""
+        return self.task is not None or self.definition.room == "process"
+
+    @property
     def timeout(self) -> float | None:
         """For how many seconds its handler may run."""
         return self.definition.timeout if self.job.timeout is None else self.job.timeout
 
     def is_overdue(self, now: float) -> bool:
-        """Whether its handler runs longer than its timeout."""
+        """Whether its handler runs longer than its timeout, or than one may that was canceled."""
+        if self.handled_at is not None:
+            return self.can_be_ended and now >= self.handled_at + STUBBORN_SECONDS
         room, timeout = self.definition.room, self.timeout
-        if timeout is None or self.handled or (room == "loop" and not self.begun):
+        if timeout is None or (room == "loop" and not self.begun):
             return False
         more = IMPORT_SECONDS if room == "process" and not self.called else 0.0
         return now >= self.started + timeout + more

@@ -13,7 +13,7 @@ from uuid import UUID
 from windlass.client.detours import Detours
 from windlass.model import ClaimedJob
 from windlass.telemetry import mark_node, mark_running
-from windlass.worker.attempt import IMPORT_SECONDS, Attempt, Outcome, outcome_of
+from windlass.worker.attempt import IMPORT_SECONDS, STUBBORN_SECONDS, Attempt, Outcome, outcome_of
 from windlass.worker.children import Children
 from windlass.worker.context import JobContext, StopReason
 from windlass.worker.costs import Record, refuse_entry
@@ -26,9 +26,6 @@ from windlass.worker.threads import Threads
 from windlass.worker.words import Limits, Word
 
 __all__ = ["Attempts"]
-
-STUBBORN_SECONDS = 5.0
-"""How long a canceled coroutine may take to end before its job is spoken of without it."""
 
 
 class Attempts:
@@ -87,7 +84,7 @@ class Attempts:
 
     @property
     def stuck(self) -> int:
-        """Handlers that outlived their attempt: threads, which nobody can stop, and deaf coroutines."""
+        """What outlived its attempt: threads, which nobody can stop, and deaf coroutines."""
         return sum(attempt.said for attempt in self._busy)
 
     @property
@@ -157,7 +154,7 @@ class Attempts:
 
     def _set_timer(self, attempt: Attempt, more: float = 0.0) -> None:
         timeout = attempt.timeout
-        if timeout is not None and not attempt.handled and attempt in self._busy:
+        if timeout is not None and attempt.handled_at is None and attempt in self._busy:
             if attempt.timer is not None:
                 attempt.timer.cancel()
             left = max(0.0, attempt.started + timeout + more - elapsed_clock())
@@ -235,24 +232,25 @@ class Attempts:
 
     def stop(self, attempt: Attempt, reason: StopReason) -> None:
         """Stop one attempt.  The first reason stays, but none weighs more than a lost lease."""
-        if attempt.said or (attempt.handled and reason != "lease_lost"):
+        if attempt.said or (attempt.handled_at is not None and reason != "lease_lost"):
             return
         if attempt.definition.room == "thread" and reason in ("cancel_requested", "gate_closed"):
             attempt.warn(reason)  # all that can be done: the handler may heed it, its timeout still counts
             return
         if attempt.task is not None and attempt.task.done():
             return  # it ended by itself just now, and its own word is on its way
-        attempt.handled = True
+        attempt.handled_at = elapsed_clock()
         attempt.warn(reason)
         if reason == "lease_lost":
             attempt.reason = reason
         if attempt.timer is not None:
             attempt.timer.cancel()
-        if attempt.task is not None:
-            attempt.task.cancel()
-            attempt.timer = self._loop.call_later(STUBBORN_SECONDS, self.give_up, attempt)
-        elif attempt.definition.room == "thread":
+        if attempt.definition.room == "thread":
             self.give_up(attempt)
+        elif attempt.can_be_ended:
+            if attempt.task is not None:
+                attempt.task.cancel()
+            attempt.timer = self._loop.call_later(STUBBORN_SECONDS, self.give_up, attempt)
 
     def stop_all(self, reason: StopReason) -> None:
         for attempt in tuple(self._busy):
@@ -285,7 +283,8 @@ class Attempts:
         freed = 0
         for attempt in attempts:
             if attempt.task is not None:
-                attempt.task.cancel()
+                if attempt.handled_at is None:  # else it is in the middle of its clean-up
+                    attempt.task.cancel()
             elif attempt.definition.room == "loop" and attempt in self._busy:  # it never began
                 freed += 1
                 self._end(attempt, None)

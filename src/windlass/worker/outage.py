@@ -29,6 +29,6 @@ class Outage:
             self._signals.recovered(self._what)
 
 
-def lock_not_free(error: WindlassError) -> bool:
+def lock_not_free(error: Exception) -> bool:
     """Words wait half a second at most for a lock (see fail_jobs), and are then to be said again."""
     return isinstance(error, Unavailable) and error.details.get("sqlstate") == "55P03"

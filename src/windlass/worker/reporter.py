@@ -64,7 +64,7 @@ class Reporter:
     def take_unsent(self) -> list[Word]:
         """From any thread: what nobody has begun to send; they are answered by `tell`, or said again."""
         unsent = [self._batch.pop(verb, []) for verb in _ORDER]
-        return [*chain.from_iterable(unsent), *take_all(self._said)]
+        return [*chain.from_iterable(unsent), *take_all(self._said), *self.apart.take_unsent()]
 
     def expect(self, count: int) -> None:
         """Somebody else says so many words; they are answered by `tell`, or said again."""

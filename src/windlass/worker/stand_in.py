@@ -10,7 +10,6 @@ still one's or the other's (see hand_over.py).
 import asyncio
 import logging
 import threading
-from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
@@ -19,15 +18,13 @@ from uuid import UUID
 
 from windlass.db.link import SyncLink
 from windlass.db.rpc_node import stop_node
-from windlass.errors import InvalidInput, WindlassError
+from windlass.errors import WindlassError
 from windlass.model import ClaimedJob
 from windlass.worker.answers import answers_to, call_for
 from windlass.worker.attempt import Attempt
 from windlass.worker.flow import Flow
-from windlass.worker.hand_over import take_all
 from windlass.worker.leases import Leases, elapsed_clock
-from windlass.worker.outage import lock_not_free
-from windlass.worker.reporter import MAX_WORDS, next_batch
+from windlass.worker.owed import Owed
 from windlass.worker.signals import Signals
 from windlass.worker.silence import Silence
 from windlass.worker.words import Limits, Word
@@ -55,15 +52,20 @@ class StandIn:
         self._signals = signals
         self._loop = asyncio.get_running_loop()
         self._silence = Silence(self._loop, _LOOK_SECONDS)
-        self._owed: deque[Word] = deque()
-        """Words that have no answer yet; the loop takes them back when it wakes up."""
-        self._one_by_one = self._warned = False
+        reporter = flow.reporter
+        self._owed = Owed(self._say, lambda words: self._on_loop(reporter.say_again, words))
+        """Words that have no answer yet; the loop takes them back when it wakes up.  What to do with those
+        that nobody can say, its reporter knows."""
+        self._in_doubt = Owed(self._repeat, lambda _: None)
+        """Words that are the loop's, and said once more before the process ends."""
+        self._take_back_asked = False
+        self._warned = False
         self._given_back = 0
         self.stop_asked = self.leaving = False
-        self._giving_up = False
+        self._farewell_said = self._giving_up = False
         """Whether this look gives back everything: it may be asked for while a look is under way."""
         self.left = threading.Event()
-        """Whether everything that was held is given back."""
+        """Whether everything that was held is given back, but for what somebody's transaction holds."""
 
     @property
     def interval(self) -> float:
@@ -71,7 +73,8 @@ class StandIn:
 
     def look(self) -> bool:
         """Do what there is to do; False if some of it is to be tried again soon."""
-        silent, self._giving_up = self._silence.look(), self.leaving
+        silent, first_of_last = self._silence.look(), self.leaving and not self._giving_up
+        self._giving_up = self._giving_up or first_of_last
         if silent < (_STOPPING_SECONDS if self.stop_asked else SILENT_SECONDS) and not self._giving_up:
             if not silent:
                 self._warned, self._given_back = False, 0
@@ -82,25 +85,32 @@ class StandIn:
         try:
             self._given_back += self._take_unbegun()
             self._take_running()
-            self._owed.extend(self._flow.reporter.take_unsent())
-            done = self._say_owed()
+            self._owed.add(self._flow.reporter.take_unsent(), last=self._giving_up)
+            if first_of_last:
+                self._begin_last()
+            done = self._owed.say_all(last=self._giving_up) and self._in_doubt.say_all(last=True)
         finally:
-            if self._owed:  # whatever went wrong: it was taken from the loop, which says it when it wakes up
-                self._on_loop(self._take_back)
+            self._leave_to_loop()  # whatever went wrong: it was taken from the loop, which says it when awake
             if not self._warned and silent >= SILENT_SECONDS:
                 self._warn(kinds)
-        if self._giving_up and done:
-            self._leave()
+        if self._giving_up:
+            self._say_farewell()  # even if words are left: they are held, and the process may end any moment
+            if done:
+                self.left.set()
         return done
 
-    def _leave(self) -> None:
+    def _begin_last(self) -> None:
         """What is under way may not have been sent, while a connection was opened: it is said once more."""
-        if words := [replace(word, repeated=True) for word in self._flow.reporter.under_way]:
+        self._owed.begin_last()
+        reporter = self._flow.reporter
+        under_way = [*reporter.under_way, *reporter.apart.under_way]
+        self._in_doubt.add([replace(word, repeated=True) for word in under_way], last=True)
+
+    def _say_farewell(self) -> None:
+        if not self._farewell_said:
             with suppress(WindlassError):
-                self._link.run(call_for(words))
-        with suppress(WindlassError):
-            self._link.run(stop_node(self._node_id))
-        self.left.set()
+                self._link.run(stop_node(self._node_id))
+                self._farewell_said = True
 
     # What there is to say -----------------------------------------------------------------------------------
 
@@ -119,15 +129,15 @@ class StandIn:
     def _owe(self, words: list[Word], attempts: list[Attempt]) -> None:
         if words:
             self._on_loop(self._flow.reporter.expect, len(words))  # before an answer can come
-            self._owed.extend(words)
+            self._owed.add(words, last=self._giving_up)
         if attempts:
             self._on_loop(self._flow.attempts.forget, attempts)
 
     def _take_word(self, attempt: Attempt, word: Word | None) -> list[Word]:
-        """The word, if it is ours to say and is to be said here."""
+        """The word, if it is ours to say and there is one."""
         if not self._flow.attempts.take_word(attempt, word):
             return []
-        if word is None or (word.finished and not self._giving_up):  # which may wait for the handler itself
+        if word is None:
             self._on_loop(self._flow.say, attempt, word)
             return []
         return [word]
@@ -148,7 +158,7 @@ class StandIn:
             if outcome is not ...:
                 word = attempt.last_word(outcome, self._limits)
             elif attempt.is_overdue(now):
-                attempt.warn("timed_out")
+                attempt.warn(attempt.reason or "timed_out")
                 word = attempt.stop_word(attempt.reason or "timed_out")
             elif self._giving_up:
                 attempt.warn("shutdown")
@@ -159,41 +169,22 @@ class StandIn:
 
     # Saying it ----------------------------------------------------------------------------------------------
 
-    def _say_owed(self) -> bool:
-        """Say all that is owed; False if somebody's transaction holds one of the jobs."""
-        while batch := next_batch(self._owed, 1 if self._one_by_one else MAX_WORDS):
-            unsaid = list(batch.values())
-            try:
-                while unsaid:
-                    self._say(unsaid[-1])
-                    unsaid.pop()
-            except WindlassError as error:
-                if isinstance(error, InvalidInput) and self._one_by_one:
-                    self._on_loop(self._flow.reporter.say_again, unsaid.pop())  # which knows what to do
-                    continue
-                if not (isinstance(error, InvalidInput) or lock_not_free(error)):
-                    raise
-                self._one_by_one = True  # so that each is held up by itself alone
-                return False
-            finally:
-                self._put_back(word for words in unsaid for word in words)
-        self._one_by_one = False
-        return True
-
     def _say(self, words: list[Word]) -> None:
         answers = list(answers_to(words, self._link.run(call_for(words))))
         self._on_loop(self._flow.reporter.tell, answers)
 
-    def _put_back(self, words: Iterable[Word]) -> None:
-        for word in words:
-            word.repeated = True
-            self._owed.append(word)
-        if self._owed:
+    def _repeat(self, words: list[Word]) -> None:
+        self._link.run(call_for(words))
+
+    def _leave_to_loop(self) -> None:
+        if self._owed and not self._take_back_asked:
+            self._take_back_asked = True
             self._on_loop(self._take_back)
 
     def _take_back(self) -> None:
         """On the loop, which is awake again."""
-        self._flow.reporter.say_again(take_all(self._owed))
+        self._take_back_asked = False  # first, so that whatever is owed from now on is left to the loop again
+        self._flow.reporter.say_again(self._owed.take_all())
 
     def _on_loop(self, call: Callable[..., Any], *values: Any) -> None:
         with suppress(RuntimeError):  # of a closed loop

@@ -60,6 +60,8 @@ class Upkeep:
         self._stopping = threading.Event()
         self._nudged = threading.Event()
         self._next_renewal = self._next_heartbeat = self._next_look = 0.0
+        self._renewal_asked = self._look_asked = False
+        """Taken back before it is done: who asks while it is under way has it done once more."""
         self._asked_at: float | None = None
         self._thread = threading.Thread(target=self._run, name="windlass upkeep", daemon=True)
         self._watch = threading.Thread(target=self._watch_over, name="windlass upkeep watch", daemon=True)
@@ -80,7 +82,7 @@ class Upkeep:
 
     def renew_soon(self) -> None:
         """Renew at once, to hear what there is to hear; from any thread."""
-        self._next_renewal = 0.0
+        self._renewal_asked = True
         self._nudged.set()
 
     def ask_stop(self) -> None:
@@ -99,7 +101,7 @@ class Upkeep:
         return self._stand_in.left.wait(seconds)
 
     def _look_soon(self) -> None:
-        self._next_look = 0.0
+        self._look_asked = True
         self._nudged.set()
 
     def _run(self) -> None:
@@ -121,10 +123,11 @@ class Upkeep:
         if now >= self._next_heartbeat:
             self._next_heartbeat = now + self._try(self._beat, self._beating, HEARTBEAT_SECONDS)
         now = elapsed_clock()
-        if now >= self._next_renewal:
+        if self._renewal_asked or now >= self._next_renewal:
+            self._renewal_asked = False
             self._next_renewal = now + self._try(self._renew, self._renewing, self._lease_seconds / 3)
-        if now >= self._next_look:
-            look = self._stand_in
+        if self._look_asked or now >= self._next_look:
+            look, self._look_asked = self._stand_in, False
             self._next_look = now + self._try(look.look, self._standing_in, look.interval)
         self._give_up_expired()
 
@@ -162,8 +165,9 @@ class Upkeep:
         return interval if done else interval / 10
 
     def _beat(self) -> bool:
-        self._link.run(self._heartbeat)
-        self._known()
+        if not self._stand_in.leaving:  # it would take the farewell back
+            self._link.run(self._heartbeat)
+            self._known()
         return True
 
     def _renew(self) -> bool:
