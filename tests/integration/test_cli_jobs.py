@@ -12,6 +12,7 @@ import pytest
 
 from tests.integration.command import Command
 from tests.support import Database
+from windlass.cli.exits import Exit
 
 NOBODY = "00000000-0000-7000-8000-0000000000ff"
 DOCUMENTED = Path(__file__).parents[2] / "docs" / "commands.md"
@@ -319,4 +320,4 @@ def test_a_reader_that_has_seen_enough_is_no_error(windlass: Command) -> None:
         command, stdout=writing, stderr=subprocess.PIPE, env=environment, text=True, check=False
     )
     os.close(writing)
-    assert (done.returncode, done.stderr) == (1, "")
+    assert (done.returncode, done.stderr) == (Exit.OUTPUT_CLOSED, "")

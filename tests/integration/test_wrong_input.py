@@ -151,6 +151,12 @@ SENTENCES: dict[str, tuple[Any, str]] = {
 }
 
 
+@pytest.mark.parametrize("one", [{"to": "a@b"}, "a@b", b"a@b"])
+def test_one_payload_is_not_taken_for_many(shop: Shop, one: object) -> None:
+    with pytest.raises(InvalidInput, match="payloads are given as a list, not as "):
+        calls(shop)["enqueue_many"](one)
+
+
 @pytest.mark.parametrize("what", SENTENCES)
 def test_the_sentence_says_what_to_give(shop: Shop, what: str) -> None:
     value, sentence = SENTENCES[what]

@@ -1,7 +1,10 @@
 """Every error has an exit code that scripts can use and a sentence that people can."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -111,3 +114,28 @@ def test_a_wrong_command_line_exits_with_two(capsys: pytest.CaptureFixture[str])
 
 def test_a_refused_question_changes_nothing_and_says_so() -> None:
     assert describe(typer.Abort())[:2] == ("aborted", "nothing was done")
+
+
+def help_written_to(output: int) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "windlass", "--help"]
+    return subprocess.run(command, stdout=output, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no device that is always full")
+def test_a_full_device_is_told_in_a_sentence() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = help_written_to(full.fileno())
+    assert done.returncode == Exit.FAILED
+    assert "there is no room to write to" in done.stderr
+    assert "not foreseen" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+
+
+def test_output_that_nobody_reads_is_no_fault_of_ours() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = help_written_to(writer)
+    finally:
+        os.close(writer)
+    assert (done.returncode, done.stderr) == (Exit.OUTPUT_CLOSED, "")

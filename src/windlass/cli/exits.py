@@ -1,5 +1,6 @@
 """What the command says when it fails: an exit code for scripts, a sentence for people."""
 
+import errno
 import json
 import traceback
 from collections.abc import Mapping
@@ -11,7 +12,7 @@ import typer
 from windlass.cli.text import clean, plain
 from windlass.errors import WindlassError
 
-__all__ = ["CODES_HELP", "Exit", "describe", "exit_code", "report"]
+__all__ = ["CODES_HELP", "FULL", "Exit", "describe", "exit_code", "report"]
 
 
 class Exit(IntEnum):
@@ -31,7 +32,11 @@ class Exit(IntEnum):
     LIMIT_EXCEEDED = 11
     AUDIT_BROKEN = 12
     INTERRUPTED = 130
+    OUTPUT_CLOSED = 141
 
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
+"""What a device says that takes no more."""
 
 _BY_CODE: Mapping[str, Exit] = {
     "usage": Exit.USAGE,
@@ -65,7 +70,8 @@ CODES_HELP = """Exit codes
  10  the wait ended before the job did
  11  limit_exceeded
  12  an audit was altered
-130  interrupted"""
+130  interrupted
+141  whoever read the output closed it"""
 
 _WHAT_TO_DO: Mapping[str, str] = {
     "internal": "This was not foreseen; run it again with --debug to see where it happened.",
@@ -97,6 +103,8 @@ def describe(error: BaseException) -> tuple[str, str, Mapping[str, Any]]:
     if isinstance(error, typer.TyperException):
         # The parser leaves in what pydantic puts before a sentence.
         return "usage", error.format_message().strip().replace("Value error, ", ""), _usage_details(error)
+    if isinstance(error, OSError) and error.errno in FULL:
+        return "internal", f"there is no room to write to: {error}", {"hint": "Make room there."}
     sentence = str(error).strip() or "no further words"
     return "internal", f"{type(error).__name__}: {sentence}", {}
 

@@ -9,7 +9,7 @@ from typing import Annotated, Self
 import typer
 from typer.main import get_command
 
-from windlass.cli.exits import CODES_HELP, Exit, describe, exit_code, report
+from windlass.cli.exits import CODES_HELP, FULL, Exit, describe, exit_code, report
 from windlass.cli.options import AsJson, DatabaseUrl, TenantName
 from windlass.cli.tree import CommandTree, common_last
 from windlass.telemetry import hush_driver
@@ -80,9 +80,17 @@ def run(arguments: Sequence[str]) -> int:
         code = get_command(app).main(args=line.words, prog_name="windlass", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else Exit.OK
-    except BrokenPipeError:
-        # Whoever read the output has seen enough; what is still buffered must not fail at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return Exit.FAILED
+    except (BrokenPipeError, SystemExit) as end:
+        if isinstance(end, SystemExit) and not isinstance(end.__context__, BrokenPipeError):
+            raise  # else the parser has met it, and would end the process
+        _drop_output()
+        return Exit.OUTPUT_CLOSED  # whoever read it has seen enough
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in FULL:
+            _drop_output()
         return line.fail(error)
+
+
+def _drop_output() -> None:
+    """What is still buffered must not fail once more at the exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -6,7 +6,7 @@ text such as a reason or an error has them escaped, because it must never be los
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from enum import Enum
 from typing import Literal, TypeVar
@@ -62,6 +62,8 @@ def as_number(value: object) -> float | None:
 def as_list(given: Iterable[T], what: str) -> list[T]:
     """What there is of `given`, if it can be gone through; `what` says what it should have held."""
     try:
+        if isinstance(given, str | bytes | Mapping):  # one of them, most likely, and not its parts
+            raise TypeError
         iterator = iter(given)
     except TypeError:
         raise InvalidInput(f"{what} are given as a list, not as {shown(given)}") from None
