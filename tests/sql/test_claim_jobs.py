@@ -212,6 +212,23 @@ def test_bad_input_is_refused(db: Database, jobs: Session, subtests: pytest.Subt
         Session(jobs.conn, node=None).claim()  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("only", [True, False])
+@pytest.mark.parametrize("gated", [True, False])
+def test_a_lane_that_is_named_twice_gives_no_job_twice(
+    db: Database, jobs: Session, only: bool, gated: bool
+) -> None:
+    jobs.enqueue()
+    if gated:
+        db.execute("select windlass.set_gate(p_queue => 'elsewhere')", role="app")
+    lane = db.fetch_value("select lane_id from windlass_data.ready", role="superuser")
+    query = "select job_id from windlass.claim_jobs(%s, '{default}', null, 9, 30, false, %s, '{0,0}', %s)"
+    if only or gated:
+        with nothing_changed(db), refused("WL007", "names each lane once"):
+            jobs.call(query, jobs.node, [lane, lane], only)
+    else:  # nobody asked which lane it is, since there is one
+        assert len(jobs.call(query, jobs.node, [lane, lane], only)) == 1
+
+
 def test_a_rolled_back_claim_leaves_the_job_where_it_was(db: Database, jobs: Session) -> None:
     first, second = jobs.enqueue(), jobs.enqueue()
     with nothing_changed(db), jobs.conn.transaction(force_rollback=True):

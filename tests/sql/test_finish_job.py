@@ -1,10 +1,12 @@
 """finish_job: the success commits with the handler's own writes, or neither does."""
 
+import time
 from uuid import uuid4
 
 import psycopg
 import pytest
 
+from tests.sql.operate import waiting
 from tests.sql.steps import Session, refused
 from tests.sql.whole import assert_whole, nothing_changed
 from tests.support import Clock, Database
@@ -104,3 +106,28 @@ def test_bad_input_is_refused(db: Database, jobs: Session) -> None:
         jobs.finish(held, None, -1)
     with nothing_changed(db), refused("WL007"):
         jobs.call("select windlass.finish_job(null, null)")
+
+
+def test_a_batch_is_complete_however_many_of_its_jobs_finish_themselves_meanwhile(
+    db: Database, jobs: Session
+) -> None:
+    """One after the other, each while the batch waits for it: what is left of the batch still counts."""
+    db.execute("alter function windlass.complete_jobs set lock_timeout = '30s'", role="superuser")
+    for _ in range(5):
+        jobs.enqueue()
+    held = sorted(jobs.claim(5), key=lambda row: row.job_id)
+    handlers = [db.connect(autocommit=False) for _ in held[:-1]]
+    for handler, row in zip(handlers, held, strict=False):
+        Session(handler, node=jobs.node).finish(row)
+    with waiting(db, jobs.conn, lambda: jobs.complete(*held, tenants=[jobs.tenant] * 5)) as batch:
+        for number, handler in enumerate(handlers):
+            blocked = "select %s = any (pg_blocking_pids(%s))"
+            pids = handler.info.backend_pid, jobs.conn.info.backend_pid
+            deadline = time.monotonic() + 30
+            while not db.fetch_value(blocked, *pids, role="superuser"):
+                assert time.monotonic() < deadline, f"the batch does not wait for handler {number}"
+                assert not batch.done(), batch.result()
+            handler.commit()
+        assert batch.result(30) == []  # this very token said so already
+    assert {jobs.state(row.job_id) for row in held} == {"succeeded"}
+    assert_whole(db)

@@ -193,6 +193,22 @@ def test_a_redrive_takes_the_job_and_then_looks_again(db: Database, jobs: Sessio
     assert jobs.state(job_id) == "dead"
 
 
+def test_a_cancel_that_came_too_late_does_not_meet_the_revived_job(db: Database, jobs: Session) -> None:
+    """A transaction with an old snapshot sees it running, and asks for what its new life knows nothing of."""
+    job_id = jobs.enqueue(max_attempts=1)
+    held = jobs.claim_one()
+    late = Session(db.connect(autocommit=False))
+    late.call("set transaction isolation level repeatable read")
+    assert late.state(job_id) == "running"
+    jobs.fail(held)
+    late.call("select windlass.cancel_job(%s, %s)", jobs.tenant, job_id)
+    late.conn.commit()
+    assert redrive(db, jobs=[job_id]) == [job_id]
+    again = jobs.claim_one()
+    assert not jobs.get(job_id).cancel_requested
+    assert jobs.fail(again)[0].state == "dead"
+
+
 @pytest.mark.parametrize("named", [True, False])
 def test_two_redrives_at_once_queue_the_job_once(db: Database, jobs: Session, named: bool) -> None:
     job_id = kill(jobs)

@@ -39,6 +39,9 @@ begin
       left join patched as c on c.id = p.job_id
       where j.tenant_id = p_tenant and j.id = p.job_id and j.id between v_day.first and v_day.last
       returning j.id, j.lane_id
+    ), forgotten as (  -- asked for by somebody who had not seen that the job was dead
+      delete from windlass_data.cancel_request as c
+      where c.tenant_id = p_tenant and c.job_id in (select p.job_id from placed as p)
     ), lined_up as (
       insert into windlass_data.ready (lane_id, seq, tenant_id, job_id, version, counted)
       select m.lane_id, p.seq, p_tenant, p.job_id, p.version, 0

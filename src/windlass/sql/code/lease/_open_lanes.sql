@@ -3,9 +3,12 @@
 -- The claim and whoever explains it ask here and nowhere else.
 --
 -- `flow` is what takes turns: a tenant's part of a queue, or a strict queue as a whole.  Where a queue ages its jobs,
--- `priority` has risen by one for each `ageing_seconds` that the first of the lane has been waiting.
+-- `priority` has risen by one for each `ageing_seconds` that the first of the lane has been waiting: the first after the
+-- place that p_places have for it, where p_known names it.
 -- definer: none
-create function windlass._open_lanes(p_node uuid, p_queues text[], p_kinds text[], p_lanes integer[] default null)
+create function windlass._open_lanes(
+  p_node uuid, p_queues text[], p_kinds text[], p_lanes integer[] default null, p_known integer[] default null,
+  p_places bigint[] default null)
 returns table (lane_id integer, tenant_id uuid, queue text, priority integer, flow text, weight integer, one_line boolean)
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -45,7 +48,8 @@ begin
   return query
   select b.lane_id, b.tenant_id, b.queue,
          b.priority + case when q.ageing_seconds is null then 0 else least(65535, floor(coalesce(
-           extract(epoch from v_now - windlass._head_since(b.lane_id)) / q.ageing_seconds, 0)))::integer end,
+           extract(epoch from v_now - windlass._head_since(b.lane_id, coalesce(k.place, 0))) / q.ageing_seconds, 0)))::integer
+         end,
          case q.mode when 'strict' then b.queue else b.queue || ' ' || b.tenant_id end,
          case when v_look.weighed and q.mode is distinct from 'strict'
               then (select t.weight from windlass_data.tenant as t where t.id = b.tenant_id)::integer else 1 end,
@@ -63,6 +67,7 @@ begin
   left join lateral (
     select q.mode, q.ageing_seconds from windlass_data.queue as q where v_look.special and q.name = b.queue offset 0
   ) as q on true
+  left join unnest(p_known, p_places) as k(id, place) on k.id = b.lane_id
   where (p_kinds is null or b.kind = any (p_kinds))
     and (v_bound is null or b.tenant_id = v_bound)
     and not (v_look.gated and exists (select from windlass._gates_on(b.tenant_id, b.queue, b.kind, v_nodes, v_now)));

@@ -29,7 +29,7 @@ begin
     into open, v_marks, v_parts, v_shared
     from (
       select o.*, p.mark, p.turn, sum(o.weight) over () as weights
-      from windlass._open_lanes(p_node, p_queues, p_kinds, p_lanes) as o
+      from windlass._open_lanes(p_node, p_queues, p_kinds, p_lanes, p_lanes, p_marks) as o
       join unnest(p_lanes, p_marks) with ordinality as p(id, mark, turn) on p.id = o.lane_id
     ) as o;
   else

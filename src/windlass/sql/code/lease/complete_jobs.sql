@@ -4,8 +4,8 @@
 -- already, and its late word changes nothing.  A caller that got no answer may say the same again, with the jobs'
 -- tenants: a success that this very token wrote is not refused.  p_states: succeeded (default) or skipped.
 --
--- Hardly ever is one written already, so the insert does not provide for it, which would cost half as much again: where
--- the key refuses one, the words that can still count are picked out, and said again.
+-- Hardly ever is one written already, so the insert does not provide for it, which would cost half as much again: where the
+-- key refuses one, the words that can still count are picked out and said again, for as long as they become fewer.
 -- definer: engine
 -- grant: worker
 create function windlass.complete_jobs(
@@ -21,9 +21,8 @@ as $$
 declare
   v_transaction xid8 := pg_current_xact_id();  -- before the clock: see seal_attempts
   v_now timestamptz := windlass_data.clock();
-  v_open bigint[];     -- the words that are said; null: all
-  v_refused bigint[];
-  v_lanes integer[];   -- in which there may be room again
+  v_open bigint[]; v_before bigint[];  -- the words that are said; null: all
+  v_refused bigint[]; v_lanes integer[];  -- in which there may be room again
 begin
   perform windlass._check_words(p_tokens, p_jobs, p_results, p_costs);
   if not coalesce(p_states, '{}') <@ array['succeeded', 'skipped'] then
@@ -35,7 +34,7 @@ begin
   if exists (select from windlass_data.job_limit as m where m.claims) then
     v_lanes := array(select l.lane_id from windlass_data.lease as l where l.id = any (p_tokens));
   end if;
-  for v_try in 1..3 loop
+  loop
     begin
       if p_costs is not null then  -- undone with the rest where the key refuses an attempt
         perform windlass._note_words(p_tokens, p_jobs, p_costs, null, null, v_open);
@@ -72,8 +71,9 @@ begin
       into v_refused from ended;
       exit;
     exception when unique_violation then
-      if v_try = 3 then raise; end if;  -- a snapshot that is older than the word which came first
+      v_before := v_open;
       v_open := windlass._open_words(p_tokens, p_jobs);
+      if v_open = v_before then raise; end if;  -- a snapshot that is older than the word which came first
     end;
   end loop;
   if v_lanes is not null then

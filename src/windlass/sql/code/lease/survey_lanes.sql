@@ -44,7 +44,7 @@ begin
   return query
   with open as materialized (
     select o.*, k.id is null as fresh
-    from windlass._open_lanes(p_node, p_queues, p_kinds) as o
+    from windlass._open_lanes(p_node, p_queues, p_kinds, null, p_lanes, p_floors) as o
     left join unnest(p_lanes) as k(id) on k.id = o.lane_id
   )
   select null::integer, null::text, null::integer, null::integer, null::boolean, null::bigint,
