@@ -38,6 +38,22 @@ async def test_a_notice_wakes_an_idle_worker(crew: Crew) -> None:
             await until(partial(succeeded, crew, job_id), "picked up without a poll")
 
 
+@pytest.mark.direct(reason="asks for notices")
+@pytest.mark.parametrize("concurrency", [1, 20])
+async def test_short_bursts_leave_the_wish_for_notices_as_it_is(crew: Crew, concurrency: int) -> None:
+    """Each time it is taken back and said again leaves a row behind, which a held snapshot keeps."""
+    wishes = "select xmin::text from windlass_data.waiting"
+    async with crew.worker(poll_seconds=NEVER, concurrency=concurrency) as worker:
+        await until(lambda: worker.resting, "it waits for a notice")
+        said = crew.db.fetch(wishes, role="superuser")
+        assert len(said) == 1
+        for burst in range(1, 6):
+            crew.enqueue_many([{"kind": "fine"}] * 20)
+            await until(lambda: worker.counts.succeeded == 20 * burst, "picked up without a poll")  # noqa: B023
+            await until(lambda: worker.resting, "it waits for a notice")
+        assert crew.db.fetch(wishes, role="superuser") == said
+
+
 async def test_a_job_committed_between_claim_and_wait_is_not_missed(crew: Crew) -> None:
     """Enqueued without pause from a thread, every job is found although no poll is due for a day."""
 

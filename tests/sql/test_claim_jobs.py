@@ -266,6 +266,28 @@ def test_a_node_with_room_is_told_of_work_and_one_that_found_plenty_is_not(
     assert notices() == []
 
 
+def test_a_claim_may_leave_its_wish_for_notices_as_it_is(db: Database, jobs: Session) -> None:
+    """And does not look at it either."""
+    query = "select job_id from windlass.claim_jobs(%s, '{default}', null, 1, 30, %s)"
+
+    def wishes() -> list[tuple[str]]:
+        return db.fetch("select xmin::text from windlass_data.waiting", role="superuser")
+
+    assert jobs.call(query, jobs.node, None) == []
+    assert wishes() == []
+    assert jobs.call(query, jobs.node, True) == []
+    said = wishes()
+    assert len(said) == 1
+    for _ in range(2):
+        jobs.enqueue()
+        assert len(jobs.call(query, jobs.node, None)) == 1
+        assert jobs.call(query, jobs.node, None) == []
+    assert wishes() == said
+    jobs.enqueue()
+    assert len(jobs.call(query, jobs.node, True)) == 1
+    assert wishes() == []
+
+
 HEARTBEAT = "select windlass.heartbeat_node(%s, 'mill', p_queues => '{default}', p_kinds => array[%s])"
 
 

@@ -93,10 +93,13 @@ def claim_jobs(
     limit: int,
     lease_seconds: float,
     *,
-    wait: bool = False,
+    wait: bool | None = False,
     known: Known | None = None,
 ) -> Call[Claimed]:
-    """Take up to `limit` jobs; with `wait`, a claim that finds nothing asks to be woken."""
+    """Take up to `limit` jobs.
+
+    With `wait` a claim that finds little asks to be woken; any other takes that back, but for `wait=None`.
+    """
     lanes, marks, only, since = known or Known()
     values = (
         node_id,

@@ -18,6 +18,7 @@ from windlass.worker.leases import elapsed_clock
 from windlass.worker.outage import Outage
 from windlass.worker.patience import Bell
 from windlass.worker.turns import Plan, Turns
+from windlass.worker.wish import FEW, Wish
 
 __all__ = ["Claims"]
 
@@ -29,8 +30,6 @@ _SURVEY_SHARE = 0.05
 """The part of the time that surveys may take."""
 _DESCRIBE_SECONDS = 2.0
 _TRUSTED_SECONDS = 60.0
-_FEW = 10
-"""A claim that finds fewer asks for notices all the same, as one that finds nothing does (see claim_jobs)."""
 _SHORTEST_SECONDS, _SOON_SECONDS = 0.001, 0.1
 _ALL_SECONDS = 30.0
 """After this time everything is looked at again, whatever is known: should a clock have gone backwards."""
@@ -43,8 +42,10 @@ class _Word(NamedTuple):
     call: Call[Claimed]
     whole: bool
     """Whether it looks at everything, whatever is known."""
-    basis: tuple[Turns, bool]
-    """What it was made from: the turns as they were known, and whether there are notices."""
+    wait: bool | None
+    """What it says of notices: see Wish."""
+    basis: Turns
+    """What it was made from."""
 
 
 class Claims:
@@ -100,7 +101,7 @@ class Claims:
         self._full = False
         """Whether the last claim may have left something that is not shared out yet."""
         self._look_at_all = False
-        self._asked_for_notices = False
+        self._wish = Wish()
         self._again: float | None = None
         self._word: _Word | None = None
         self._survey_at = self._describe_at = self._all_at = 0.0
@@ -153,7 +154,7 @@ class Claims:
         if (self._full or self._turns.in_doubt) and elapsed_clock() >= self._survey_at:
             await self._survey()
         self._doubt_old_knowledge()
-        word = self._word_for(want)
+        word, stood = self._word_for(want), self._wish.stands
         plan, got = word.plan, await self._claim(word)
         if got != 0:
             self._note_found(got, plan)
@@ -161,21 +162,19 @@ class Claims:
             self._dry = True  # a free slot is no reason to ask sooner
             await self._woken.wait(max(self._again or 0.0, _SHORTEST_SECONDS))
         elif got == 0:
-            await self._go_on_without(plan)
+            await self._go_on_without(plan, stood)
 
     def _note_found(self, got: int | None, plan: Plan) -> None:
         self._look_at_all = self._dry = False
-        few = got is not None and got < min(plan.want, _FEW) and not plan.known.only
-        self._asked_for_notices = few and self._listening()
         self._full = got is not None and (got >= plan.want or plan.known.only)
 
-    async def _go_on_without(self, plan: Plan) -> None:
-        """Nothing was found: look elsewhere, ask for notices and look once more, or rest."""
+    async def _go_on_without(self, plan: Plan, asked_for_notices: bool) -> None:
+        """Nothing was found: look elsewhere, look once more now that notices are asked for, or rest."""
         if not self._look_at_all and (plan.known.only or self._turns.in_doubt):
             self._look_at_all, self._dry = True, False
             await self._survey()
-        elif self._listening() and not self._asked_for_notices:
-            self._asked_for_notices, self._dry = True, False
+        elif self._listening() and not asked_for_notices:
+            self._dry = False
         elif self._dry:
             await self._rest()
 
@@ -191,22 +190,28 @@ class Claims:
     def _word_for(self, want: int) -> "_Word":
         """The claim that was put into words while there was nothing to do, if it still fits, or another."""
         word, self._word = self._word, None
-        if word and want <= 2 * word.plan.want <= 2 * want and word.basis == (self._turns, self._listening()):
+        fits = word is not None and want <= 2 * word.plan.want <= 2 * want and word.basis is self._turns
+        if word is not None and fits and word.wait == self._wait_of(word.plan):
             return word
         return self._put(self._turns.plan(want, all_lanes=self._look_at_all))
 
     def _put(self, plan: Plan) -> "_Word":
-        whole, listening = elapsed_clock() >= self._all_at, self._listening()
+        whole, wait = elapsed_clock() >= self._all_at, self._wait_of(plan)
         call = claim_jobs(
             self._node_id,
             self._queues,
             self._kinds,
             plan.want,
             self._lease_seconds,
-            wait=listening and not plan.known.only,
+            wait=wait,
             known=plan.known._replace(since=None) if whole else plan.known,
         )
-        return _Word(plan, call if self._durable else undurable(call), whole, (self._turns, listening))
+        return _Word(plan, call if self._durable else undurable(call), whole, wait, self._turns)
+
+    def _wait_of(self, plan: Plan) -> bool | None:
+        """Of a claim that does not look everywhere nobody knows whether there is nothing more."""
+        wait = self._listening() and self._wish.to_say(elapsed_clock())
+        return wait and not plan.known.only
 
     async def _claim(self, word: "_Word") -> int | None:
         self.asked += 1
@@ -217,12 +222,14 @@ class Claims:
             jobs = await self._link.run(word.call)
         except WindlassError as error:
             self._turns = Turns()  # after a crash of the server claims may be undone
+            self._wish.forget()
             await self._woken.wait(self._outage.failed(error))
             return None
+        self._wish.heard(word.wait, len(jobs), plan.want, since)
         if jobs:
             self._lull = _FIRST_LULL_SECONDS
             self._admit(jobs, since)
-            if len(jobs) < _FEW:
+            if len(jobs) < FEW:
                 await asyncio.sleep(0)  # a lone job begins before anything else is seen to
         self._outage.over()
         if not self._reconnected():
@@ -260,6 +267,7 @@ class Claims:
         if self._link.opened == self._opened:
             return False
         self._turns, self._word, self._opened = Turns(), None, self._link.opened
+        self._wish.forget()
         return True
 
     async def _rest(self) -> None:

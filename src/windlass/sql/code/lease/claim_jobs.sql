@@ -4,7 +4,8 @@
 -- p_lanes up to which there is nothing for it, and flows take their turns in the order of p_lanes.  With p_only it looks
 -- at no other lanes, and neither promotes nor recovers anything.  p_since: what was due or had expired before then was
 -- seen to already; null looks at all.  Finding nothing, it looks for expired leases.  Finding less than was asked for, and
--- less than ten, with p_wait it notes that this node wants to be told of new work; one that finds more takes that back.
+-- less than ten, with p_wait it notes that this node wants to be told of new work; one that finds more takes that back, and
+-- one without p_wait in any case; null leaves it as it is.
 -- With p_begins it will say of each last attempt when it begins it (see begin_jobs): one that dies unbegun does not count.
 -- With p_hint, where a rate holds jobs back, a last row without a job says when to ask again, also as microseconds in seq.
 -- definer: engine
@@ -36,12 +37,11 @@ begin
     raise exception 'a claim needs a node, queues, a limit to 10000, a lease from 0.1 s to a day, and a mark for each lane'
       using errcode = 'WL007';
   end if;
-  select o.* into v_said, v_due, v_waits, v_busy from windlass._look_around(p_node, p_queues, p_kinds, v_now, p_since) as o;
+  select o.* into v_said, v_due, v_waits, v_busy
+  from windlass._look_around(p_node, p_queues, p_kinds, v_now, p_since, p_wait is not null) as o;
   if v_said then
     select c.* into v_bound, v_limited, v_said from windlass._look_closer(p_node, p_queues) as c;
-    if v_bound then
-      p_wait := windlass._is_own_node(p_node) and p_wait;  -- an invented node would hear what is for others
-    end if;
+    if v_bound then p_wait := windlass._is_own_node(p_node) and p_wait; end if;  -- an invented one would hear what is not for it
   end if;
   if v_due and not p_only then
     perform windlass._promote_jobs(greatest(p_limit, 100), p_since);
