@@ -269,3 +269,9 @@ def test_up_says_where_the_database_is_and_how_to_get_in(db: Database, tmp_path:
     with windlass.running("up") as up:
         assert (up.ready["data_dir"], up.ready["server_started"]) == (None, False)
         assert up.stop().code == 0
+
+
+def test_a_newcomer_sees_soon_that_jobs_succeed(windlass: Command) -> None:
+    windlass.here("enqueue", "add", '{"a": 1}').ok()
+    with windlass.running("worker", "shop:app") as worker:
+        eventually(lambda: "1 job succeeded" in worker.log, "the first is summed up")

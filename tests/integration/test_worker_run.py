@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from tests.integration.crew import TENANT, Crew, until
 from tests.support import Database
 from windlass.model import Cancel, RetryAfter, Skip, Snooze
-from windlass.telemetry import JsonFormatter, Telemetry, current_job, log_signals
+from windlass.telemetry import JsonFormatter, Signal, Telemetry, current_job, log_signals
 from windlass.worker.context import JobContext
 
 
@@ -293,6 +293,44 @@ async def test_lines_about_a_job_carry_its_fields(crew: Crew) -> None:
     assert (by_message["job failed"]["level"], by_message["job failed"]["state"]) == ("error", "dead")
     assert by_message["job failed"]["error"]["message"] == "no"
     assert {"worker started", "worker stopping", "worker stopped"} <= by_message.keys()
+
+
+async def test_at_info_jobs_that_succeed_are_summed_up(crew: Crew, caplog: pytest.LogCaptureFixture) -> None:
+    async def fine() -> None: ...
+
+    async def bad() -> None:
+        raise ValueError("no")
+
+    crew.knows(fine)
+    crew.knows(bad)
+    crew.enqueue_many([{"kind": "fine", "payload": {}} for _ in range(300)])
+    bad_id = crew.enqueue("bad", max_attempts=1)
+    caplog.set_level(logging.INFO, "windlass.worker")
+    async with crew.worker() as worker:
+        await worker.idle()
+    sums = [record for record in caplog.records if getattr(record, "signal", "") == "worker.summary"]
+    assert sum(vars(record)["succeeded"] for record in sums) == 300, "what was left is told at the end"
+    assert sum(vars(record)["dead"] for record in sums) == 1
+    lines = [record for record in caplog.records if hasattr(record, "job_id")]
+    assert [(record.getMessage(), vars(record)["job_id"]) for record in lines] == [
+        ("job failed", str(bad_id))
+    ], "no line for each"
+
+
+async def test_subscribers_are_told_of_every_success(crew: Crew) -> None:
+    async def fine() -> None: ...
+
+    heard: list[Signal] = []
+    crew.knows(fine)
+    ids = crew.enqueue_many([{"kind": "fine", "payload": {}} for _ in range(50)])
+    async with crew.worker(telemetry=Telemetry([heard.append])) as worker:
+        await worker.idle()
+    told = [signal for signal in heard if signal.name == "job.succeeded"]
+    assert {signal.fields["job_id"] for signal in told} == {str(job_id) for job_id in ids}
+    assert {signal.level for signal in told} == {logging.INFO}
+    assert {"worker_id", "trace_id", "job_id", "kind", "tenant_id", "attempt", "duration_ms"} <= told[
+        0
+    ].fields.keys()
 
 
 async def test_slow_jobs_are_not_hoarded_and_quick_ones_come_in_batches(crew: Crew) -> None:

@@ -23,6 +23,9 @@ LogFormat: TypeAlias = Literal["auto", "json", "human"]
 
 MAX_LINE_LENGTH = 64 * 1024
 _LEVELS = ("debug", "info", "warning", "error", "critical")
+_LEVELS_IN_LOG: Mapping[str, int] = {"job.succeeded": logging.DEBUG}
+_SAID_IN_WORDS = frozenset({"worker.summary"})
+"""Signals whose fields a person has read already, in the message."""
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _SECRET = frozenset({"payload", "result", "token", "password", "database_url", "listen_url"})
 _REDACTED = "[redacted]"
@@ -31,16 +34,20 @@ _COLORS: Mapping[str, str] = {"debug": "2", "warning": "33", "error": "31", "cri
 
 
 def log_signals(logger: logging.Logger) -> Subscriber:
-    """A subscriber that writes each signal to `logger`: `job.timed_out` reads "job timed out"."""
+    """A subscriber that writes each signal to `logger`: `job.timed_out` reads "job timed out".
+
+    A success is written at debug: a line may take longer than the job, and a summary has its count.
+    """
 
     def subscriber(signal: Signal) -> None:
-        if logger.isEnabledFor(signal.level):
+        level = _LEVELS_IN_LOG.get(signal.name, signal.level)
+        if logger.isEnabledFor(level):
             fields = dict(signal.fields)
             message = str(fields.pop("message", signal.name.replace(".", " ").replace("_", " ")))
             exc = fields.pop("exception", None)
             # A record has attributes of its own, which logging does not let a caller replace.
             extra = {f"{name}_" if name in _STANDARD else name: value for name, value in fields.items()}
-            logger.log(signal.level, "%s", message, extra={"signal": signal.name, **extra}, exc_info=exc)
+            logger.log(level, "%s", message, extra={"signal": signal.name, **extra}, exc_info=exc)
 
     return subscriber
 
@@ -92,11 +99,12 @@ class HumanFormatter(logging.Formatter):
         parts = [moment.strftime("%H:%M:%S.%f")[:-3], self._paint(level), self._job(record), _message(record)]
         if (duration := getattr(record, "duration_ms", None)) is not None:
             parts.append(f"({duration} ms)")
-        parts += [
-            f"{name}={value}"
-            for name, value in _extras(record, JOB_FIELDS).items()
-            if name not in ("signal", "node_id")
-        ]
+        if getattr(record, "signal", None) not in _SAID_IN_WORDS:
+            parts += [
+                f"{name}={value}"
+                for name, value in _extras(record, JOB_FIELDS).items()
+                if name not in ("signal", "node_id")
+            ]
         text = " ".join(part for part in parts[2:] if part)
         if record.exc_info and record.exc_info[1]:
             text += "\n" + self.formatException(record.exc_info)

@@ -21,6 +21,8 @@ class Counts:
     skipped: int = 0
     failed: int = 0
     timed_out: int = 0
+    dead: int = 0
+    """Of those that failed or timed out, the ones whose last attempt it was."""
     canceled: int = 0
     snoozed: int = 0
     released: int = 0
@@ -41,7 +43,8 @@ def _note_completed(counts: Counts, signals: Signals, words: Sequence[Word], sta
         counts.succeeded += len(words)
     else:
         counts.skipped += len(words)
-    if signals.heard(logging.INFO):
+    # The log has successes at debug only; whoever subscribed to signals is told of each.
+    if signals.heard(logging.DEBUG if state == "succeeded" else logging.INFO):
         for word in words:
             signals.job(f"job.{state}", word.job, logging.INFO, seconds=word.seconds, cost_cents=word.cost)
 
@@ -70,6 +73,8 @@ def _note_failed(counts: Counts, signals: Signals, word: Word, answer: Answer) -
         counts.timed_out += 1
     else:
         counts.failed += 1
+    if answer.state == "dead":
+        counts.dead += 1
     signals.job(
         f"job.{word.outcome}",
         word.job,

@@ -20,6 +20,7 @@ from windlass.worker.leases import Leases, elapsed_clock
 from windlass.worker.pace import Pace
 from windlass.worker.reporter import Answer, Reporter
 from windlass.worker.signals import Signals
+from windlass.worker.summary import Summary
 from windlass.worker.words import Word
 
 __all__ = ["Flow"]
@@ -42,6 +43,7 @@ class Flow:
         self._leases = leases
         self._counts = counts
         self._signals = signals
+        self.summary = Summary(counts, signals)
         self._loop = asyncio.get_running_loop()
         self._pace = Pace()
         self._buffer: deque[ClaimedJob] = deque()
@@ -144,6 +146,7 @@ class Flow:
     def answered(self, words: Sequence[Word], answer: Answer) -> None:
         """All of these got the same answer."""
         self._leases.let_go([word.job.token_bytes for word in words])
+        self.summary.expect()
         note_answers(self._counts, self._signals, words, answer)
         backlog = self.reporter.backlog
         if backlog < MAX_BACKLOG <= backlog + len(words):  # what it held back may go on
@@ -152,6 +155,7 @@ class Flow:
 
     def _lose(self, job: ClaimedJob) -> None:
         self._leases.let_go((job.token_bytes,))
+        self.summary.expect()
         self._counts.lost += 1
         self._signals.job("lease.lost", job, logging.WARNING)
 

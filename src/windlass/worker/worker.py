@@ -293,5 +293,6 @@ class Worker:
         finally:
             self._ledger.close()
             self._flow.attempts.close()
+            self._flow.summary.tell()
             self._signals.worker("worker.stopped", unreported=self._flow.reporter.backlog, stuck=self.stuck)
             self._stopped.set()
