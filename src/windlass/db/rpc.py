@@ -268,9 +268,9 @@ def expire_leases(limit: int, within: timedelta | None = None) -> Call[int]:
     return Call(text, (limit, within), _count)
 
 
-def retire_lanes(idle: timedelta | None = None) -> Call[int]:
+def retire_lanes(limit: int, idle: timedelta | None = None) -> Call[int]:
     """How many empty lanes went from the list that claims look at; `idle`: of tenants that rested so long."""
-    return Call("select windlass.retire_lanes(p_idle => $1::interval)", (idle,), _count)
+    return Call("select windlass.retire_lanes($1::int, $2::interval)", (limit, idle), _count)
 
 
 def _count(rows: Sequence[Row]) -> int:
