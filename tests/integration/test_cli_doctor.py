@@ -11,6 +11,7 @@ import pytest
 from tests.chaos.test_pooler import pooled_url
 from tests.integration.command import Answer, Command
 from tests.pooler import PROGRAM
+from tests.sql.bulk import keep_statistics_still
 from tests.support import Clock, Database
 from windlass.cli.doctor.standing import check_standing
 from windlass.cli.text import stamp
@@ -180,6 +181,45 @@ def test_who_holds_an_old_snapshot(windlass: Command, db: Database, clock: Clock
     assert f"pg_terminate_backend({holder.info.backend_pid})" in late["advice"]
     clock.advance(timedelta(hours=2))
     assert finding(windlass.here("doctor", "--json"), "oldest transaction")["level"] == "fail"
+
+
+def test_who_keeps_many_dead_rows_however_young(
+    windlass: Command, db: Database, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("windlass.cli.doctor.standing.MANY_DEAD_ROWS", 200)
+    keep_statistics_still(db)
+    holder = db.connect("app", autocommit=False)
+    holder.execute("set application_name = 'nightly report'")
+    holder.commit()
+    holder.execute("set transaction isolation level repeatable read")
+    holder.execute("select 1 from windlass.jobs limit 1")
+    clock.advance(timedelta(seconds=10))
+    worker = db.connect("app")
+    worker.execute(
+        "select count(*) from windlass.enqueue_jobs(windlass.tenant_id('default'), "
+        "(select jsonb_agg(jsonb_build_object('kind', 'greet')) from generate_series(1, 300)))"
+    )
+    worker.execute("select count(*) from windlass.claim_jobs(%s, array['default'], null, 300)", [NODE])
+    worker.execute("select pg_stat_force_next_flush()")
+    answer = windlass.here("doctor", "--json").ok()
+    assert finding(answer, "oldest transaction")["level"] == "ok", "it is young"
+    found = finding(answer, "dead rows")
+    assert found["level"] == "warn"
+    pid = holder.info.backend_pid
+    [(began,)] = holder.execute("select now()").fetchall()
+    assert " dead rows lie in windlass_data.ready." in found["sentence"]
+    assert f"Process {pid} (nightly report, windlass_app, idle in transaction)" in found["sentence"]
+    assert f"holds a snapshot since {stamp(began)} (10" in found["sentence"]
+    assert f"pg_terminate_backend({pid})" in found["advice"]
+    assert found["details"]["ready"] >= 300
+    assert found["details"]["holder"]["pid"] == pid
+
+    holder.rollback()
+    found = finding(windlass.here("doctor", "--json").ok(), "dead rows")
+    assert found["level"] == "warn"
+    assert "utovacuum is off or too slow here." in found["advice"]
+    assert "sessions of other roles cannot be seen" in found["advice"], "those of this test"
+    assert "nobody is seen who keeps them" in found["sentence"]
 
 
 def test_a_prepared_transaction_that_nobody_ended(tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ __all__ = ["check_standing"]
 
 OLD_SECONDS, ANCIENT_SECONDS = 300.0, 3600.0
 OLD_XMIN = 1_000_000
+BRIEF_SECONDS = 1.0
+"""Whoever has held a snapshot no longer than that is no reason for dead rows."""
 MANY_DEAD_ROWS = 100_000
 FULL_NOTICES = 0.5
 
@@ -20,7 +22,7 @@ def check_standing(health: Mapping[str, Any]) -> Iterator[Finding]:
     yield _forced(health)
     yield _oldest_snapshot(health)
     if health["dead_rows"] is not None:  # a role bound to a tenant is not told
-        yield _dead_rows(health["dead_rows"])
+        yield _dead_rows(health)
     yield _notices(health["notification_queue_usage"])
     yield _expired_leases(health["expired_leases"])
     yield _days(health)
@@ -109,16 +111,40 @@ def _how_to_end(holder: Mapping[str, Any]) -> str:
     return f"Let it finish, or end it: select pg_terminate_backend({holder['pid']})."
 
 
-def _dead_rows(dead: Mapping[str, int]) -> Finding:
+def _dead_rows(health: Mapping[str, Any]) -> Finding:
+    """Many at once are reason enough to name whoever keeps them, however young that snapshot is."""
+    dead: Mapping[str, int] = health["dead_rows"]
     table, most = max(dead.items(), key=lambda pair: pair[1])
-    if most > MANY_DEAD_ROWS:
+    if most <= MANY_DEAD_ROWS:
+        return ok("dead rows", f"{sum(dead.values()):,} in the tables that every claim reads.", **dead)
+    many = f"{most:,} dead rows lie in windlass_data.{table}"
+    now = datetime.fromisoformat(health["now"])
+    holders = [
+        holder
+        for holder in health["snapshots"]
+        if (holder["since"] is None or _seconds(holder["since"], now) > BRIEF_SECONDS)
+        and (holder["holder"] != "session" or holder["usename"])  # autovacuum itself has no name
+    ]
+    if not holders:
+        unseen = health["hidden_sessions"]
         return warn(
             "dead rows",
-            f"{most:,} dead rows lie in windlass_data.{table}.",
-            "See the oldest transaction above; if there is none, autovacuum is off or too slow here.",
+            f"{many}, and nobody is seen who keeps them.",
+            f"{plural(unseen, 'session')} of other roles cannot be seen: run the doctor as a login in "
+            "pg_read_all_stats. If none holds a snapshot, autovacuum is off or too slow here."
+            if unseen
+            else "Autovacuum is off or too slow here.",
             **dead,
         )
-    return ok("dead rows", f"{sum(dead.values()):,} in the tables that every claim reads.", **dead)
+    holder = max(holders, key=lambda one: one["xmin_age"])
+    return warn(
+        "dead rows",
+        f"{many}. {_who(holder)} holds a snapshot{_since(holder, now)}: until it ends, none that died since "
+        "then can be removed.",
+        f"{_how_to_end(holder)} Autovacuum removes the rest.",
+        **dead,
+        holder=holder,
+    )
 
 
 def _notices(usage: float) -> Finding:
