@@ -12,7 +12,7 @@ from psycopg import AsyncConnection, AsyncRawCursor, Connection, RawCursor
 from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolClosed, PoolTimeout
 
 from windlass.db.call import Call
-from windlass.db.cancel import heed_cancel
+from windlass.db.cancel import heeding
 from windlass.db.connect import Pooler, connection_parameters, driver_options, translated
 from windlass.db.hot import AsyncOurConnection, OurConnection, is_new, prepare, run_hot
 from windlass.db.main_program import refuse_while_reading
@@ -60,20 +60,16 @@ def _pool_arguments(
 
 async def run_async(connection: AsyncConnection[Any], call: Call[T]) -> T:
     """Carry out a call on an open connection of ours."""
-    try:
-        with translated():
-            if call.hot and isinstance(connection, AsyncOurConnection):
-                async with connection.lock:
-                    if is_new(connection, call):
-                        await connection.wait(prepare(connection, call))
-                    rows = await connection.wait(run_hot(connection, call))
-            else:
-                cursor = AsyncRawCursor(connection)
-                await cursor.execute(call.text.encode(), call.values, binary=True)
-                rows = await cursor.fetchall()
-    except BaseException as error:
-        heed_cancel(error)
-        raise
+    with heeding(), translated():
+        if call.hot and isinstance(connection, AsyncOurConnection):
+            async with connection.lock:
+                if is_new(connection, call):
+                    await connection.wait(prepare(connection, call))
+                rows = await connection.wait(run_hot(connection, call))
+        else:
+            cursor = AsyncRawCursor(connection)
+            await cursor.execute(call.text.encode(), call.values, binary=True)
+            rows = await cursor.fetchall()
     return call.read(rows)
 
 
@@ -97,7 +93,7 @@ async def run_together_async(connection: AsyncConnection[Any], calls: Iterable[C
     Not by `transaction()`, which would wait for the answer to its `begin`.
     """
     sent: list[tuple[Call[Any], AsyncRawCursor[Any]]] = []
-    with translated():
+    with heeding(), translated():
         try:
             async with connection.pipeline():
                 await connection.execute("begin")
@@ -144,7 +140,8 @@ class AsyncDatabase:
         await self._pool.open()
 
     async def close(self) -> None:
-        await self._pool.close()
+        with heeding():
+            await self._pool.close()
 
     async def __aenter__(self) -> "AsyncDatabase":
         await self.open()
@@ -157,13 +154,17 @@ class AsyncDatabase:
     async def connection(self) -> AsyncIterator[AsyncConnection[Any]]:
         """A connection for a transaction of one's own (`async with connection.transaction()`)."""
         with translated(), _pool_errors():
-            async with self._pool.connection() as connection:
-                yield connection
+            taken = await self._take()
+            try:
+                async with taken as connection:
+                    yield connection
+            finally:
+                await self._pool.putconn(taken)
 
     async def run(self, call: Call[T]) -> T:
         """Carry out a call.  Each is a transaction by itself, so there is nothing to commit behind it."""
         with _pool_errors():
-            connection = await self._pool.getconn()
+            connection = await self._take()
             try:
                 return await run_async(connection, call)
             except BaseException as error:
@@ -172,6 +173,17 @@ class AsyncDatabase:
                 raise
             finally:
                 await self._pool.putconn(connection)
+
+    async def _take(self) -> AsyncOurConnection:
+        connection = None
+        try:
+            with heeding():
+                connection = await self._pool.getconn()
+        except BaseException:
+            if connection is not None:
+                await self._pool.putconn(connection)
+            raise
+        return connection
 
 
 class SyncDatabase:

@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 from psycopg import AsyncConnection, Connection, OperationalError
 
 from windlass.db.call import Call
-from windlass.db.cancel import heed_cancel
 from windlass.db.connect import Pooler, connect, connect_async
 from windlass.db.database import run, run_async, survives
 
@@ -67,7 +66,6 @@ class AsyncLink:
             except BaseException as error:
                 if not survives(connection, error):
                     await self._drop()
-                heed_cancel(error)
                 raise
 
     async def close(self) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from psycopg import AsyncConnection, OperationalError
 
-from windlass.db.cancel import heed_cancel
+from windlass.db.cancel import heeding
 from windlass.db.connect import connect_async, translated
 from windlass.db.link import Backoff
 from windlass.errors import Unavailable, WindlassError
@@ -61,9 +61,9 @@ class Listener:
         backoff, told = Backoff(), 0
         while True:
             try:
-                await self._listen(backoff)
+                with heeding():
+                    await self._listen(backoff)
             except WindlassError as error:
-                heed_cancel(error)
                 if told <= self.sessions:  # once for each time that it is lost
                     told = self.sessions + 1
                     _log.warning("not listening for new work, polling only: %s", error)
