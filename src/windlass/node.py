@@ -1,13 +1,10 @@
 """One process, wired from its settings: what it needs is opened in order, and closed in reverse."""
 
 import asyncio
-import contextvars
 import signal
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AsyncExitStack
-from functools import partial
-from typing import Any, ParamSpec, Protocol, TypeVar
+from typing import Any, Protocol
 
 from windlass.client import database_url
 from windlass.cluster import ClusterKinds, ClusterWorker, Member, check_database, make_services
@@ -26,13 +23,11 @@ from windlass.worker.process_end import end_now, end_over_handler
 from windlass.worker.registry import Registry
 from windlass.worker.service import Service
 from windlass.worker.signals import Signals
+from windlass.worker.threads import LoopThreads, in_own_thread
 from windlass.worker.upkeep import Upkeep
 from windlass.worker.worker import Worker
 
 __all__ = ["Node", "run_node"]
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 class HasRegistry(Protocol):
@@ -56,7 +51,7 @@ class ServerWatch(Service):
 
     async def tick(self) -> None:
         attached = not self._server.owner
-        await asyncio.to_thread(self._server.ensure_running)
+        await in_own_thread(self._server.ensure_running)
         if attached and self._server.owner:
             self._signals.worker(
                 "server.taken_over", message="the embedded server ended with its owner: started again, here"
@@ -139,6 +134,13 @@ class Node:
                     ready(self)
                 await self._stop_requested.wait()
 
+    async def within_grace(self, goal: Coroutine[Any, Any, Any]) -> None:
+        """Of a node that has run: wait for `goal` for what is left of its grace period, unless in a hurry."""
+        if self.member is not None:
+            await self.member.within_grace(goal)
+        else:
+            goal.close()
+
     async def _open_database(self) -> str:
         settings = self._settings
         if settings.database_url is not None or not self._start_server:
@@ -147,7 +149,7 @@ class Node:
         database = await asyncio.to_thread(
             ensure_server, data_dir=settings.data_dir, bin_dir=settings.pg_bin, environ={}
         )
-        self._open.push_async_callback(asyncio.to_thread, database.close)
+        self._open.push_async_callback(in_own_thread, database.close)
         self.url, self.server = database.app_url, database.server
         return database.owner_url
 
@@ -220,16 +222,6 @@ class Node:
             self.member.wake()
 
 
-class _Threads(ThreadPoolExecutor):
-    """What handlers give to `run_in_executor` runs in their context: it too is done for their job.
-
-    `asyncio.to_thread` sees to that by itself.
-    """
-
-    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        return super().submit(partial(contextvars.copy_context().run, fn, *args, **kwargs))
-
-
 def run_node(
     settings: Settings,
     app: HasRegistry,
@@ -243,7 +235,7 @@ def run_node(
 
     A handler that nobody could stop, a thread or a coroutine that is deaf to its cancellation, would keep the
     event loop or the interpreter from ending; after its job was released it ends with the process.  So does
-    one that blocks the event loop.
+    what handlers have put into threads of the loop, after the grace period, and one that blocks the loop.
     """
 
     async def main() -> None:
@@ -256,7 +248,8 @@ def run_node(
             telemetry=telemetry,
         )
         loop = asyncio.get_running_loop()
-        loop.set_default_executor(_Threads(thread_name_prefix="asyncio"))
+        threads = LoopThreads()
+        loop.set_default_executor(threads)
         handlers = {signal.SIGTERM: node.request_stop, signal.SIGINT: node.request_stop}
         if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup means: outlive the terminal
             handlers[signal.SIGHUP] = node.hang_up
@@ -266,9 +259,10 @@ def run_node(
         blocked.open()
         try:
             await node.run(ready)
+            await node.within_grace(threads.quiet())
         finally:
             blocked.close()
-        if node.worker is not None and node.worker.stuck:
+        if threads.busy or (node.worker is not None and node.worker.stuck):
             end_now()
 
     _run(main())

@@ -4,8 +4,9 @@ import asyncio
 import os
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from typing import Any
 from uuid import UUID
 
 from windlass.cluster.kinds import ClusterKinds
@@ -16,7 +17,9 @@ from windlass.model import ClaimedJob
 from windlass.model.cluster import Standing
 from windlass.settings import Settings
 from windlass.worker.leases import Leases
+from windlass.worker.patience import unless, within
 from windlass.worker.signals import Signals
+from windlass.worker.threads import in_own_thread
 from windlass.worker.words import Limits
 
 __all__ = ["Member"]
@@ -117,12 +120,20 @@ class Member:
         else:
             self._hurry.set()
 
+    @property
+    def _grace_left(self) -> float:
+        return max(0.0, (self._stop_at or 0.0) - time.monotonic())
+
+    async def within_grace(self, goal: Coroutine[Any, Any, Any]) -> None:
+        """Wait for `goal`, but no longer than the grace period, and not in a hurry."""
+        await within(self._grace_left, unless(self._hurry, goal))
+
     async def stop(self) -> None:
         """Let parts finish within the grace period, give back the rest, and leave."""
         if self._stop_at is None:
             self.request_stop()
-        await self.parts.stop(max(0.0, (self._stop_at or 0.0) - time.monotonic()), self._hurry)
-        await asyncio.to_thread(self.pulse.stop, _FAREWELL_SECONDS)
+        await self.parts.stop(self._grace_left, self._hurry)
+        await in_own_thread(self.pulse.stop, _FAREWELL_SECONDS)
         await self._link.close()
 
     def _hear(self, standing: Standing) -> None:

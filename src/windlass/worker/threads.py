@@ -1,12 +1,19 @@
-"""Threads for handlers that are not coroutines, as many as are needed and can be had."""
+"""Threads: for handlers that are not coroutines, for what handlers hand to others, and for ourselves."""
 
 import asyncio
+import contextvars
+import threading
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
+from typing import Any, ParamSpec, TypeVar
 
-__all__ = ["Threads"]
+__all__ = ["LoopThreads", "Threads", "in_own_thread"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _AGAIN_SECONDS = 1.0
 
@@ -56,3 +63,51 @@ class Threads:
             self._again.cancel()
         self._waiting.clear()
         self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+class LoopThreads(ThreadPoolExecutor):
+    """The executor of the event loop, of which handlers may take every thread, and keep it.
+
+    What they give to `run_in_executor` runs in their context: it too is done for their job.
+    `asyncio.to_thread` sees to that by itself.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(thread_name_prefix="asyncio")
+        self._unfinished: set[Future[Any]] = set()
+
+    @property
+    def busy(self) -> bool:
+        """Whether anything that was given to it has not ended."""
+        return bool(self._unfinished)
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        future = super().submit(partial(contextvars.copy_context().run, fn, *args, **kwargs))
+        self._unfinished.add(future)
+        future.add_done_callback(self._unfinished.discard)
+        return future
+
+    async def quiet(self) -> None:
+        """Wait until all of it has ended, on the loop whose executor this is."""
+        while unfinished := [asyncio.wrap_future(future) for future in list(self._unfinished)]:
+            await asyncio.wait(unfinished)
+
+
+async def in_own_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Have something of ours done, for which no thread of the loop may be free."""
+    done: Future[T] = Future()
+    done.set_running_or_notify_cancel()
+
+    def run() -> None:
+        try:
+            result = work(*args, **kwargs)
+        except BaseException as error:
+            done.set_exception(error)
+        else:
+            done.set_result(result)
+
+    try:
+        threading.Thread(target=run, name="windlass aside", daemon=True).start()
+    except RuntimeError:  # the system has no further thread, and what we do so never takes long
+        run()
+    return await asyncio.wrap_future(done)

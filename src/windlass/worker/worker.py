@@ -29,6 +29,7 @@ from windlass.worker.registry import Registry
 from windlass.worker.reporter import Reporter
 from windlass.worker.signals import Signals
 from windlass.worker.stand_in import StandIn
+from windlass.worker.threads import in_own_thread
 from windlass.worker.upkeep import Upkeep
 from windlass.worker.words import Limits
 
@@ -283,7 +284,7 @@ class Worker:
     async def _close(self) -> None:
         patience = _UNWIND_PATIENCE if self._hurry.is_set() else _FAREWELL_PATIENCE
         try:
-            await asyncio.to_thread(self.upkeep.stop, patience)
+            await in_own_thread(self.upkeep.stop, patience)
             await within(patience, say_farewell(self._report_link, self.node_id))
             for task in self._tasks:
                 task.cancel()

@@ -1,0 +1,101 @@
+"""`windlass worker` told to stop while what its handlers began goes on, which nobody can stop."""
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.integration.command import Command, eventually
+from tests.support import Database
+
+APPLICATION = """
+import asyncio
+import time
+from pathlib import Path
+
+from windlass import Windlass
+
+app = Windlass()
+
+
+def hold() -> None:
+    Path("begun").touch()
+    time.sleep(600)
+
+
+@app.job
+async def hand_over(threads: int) -> None:
+    await asyncio.gather(*[asyncio.to_thread(hold) for _ in range(threads)])
+
+
+def finish() -> None:
+    Path("begun").touch()
+    while not Path("go").exists():
+        time.sleep(0.02)
+    Path("finished").touch()
+
+
+@app.job
+async def leave() -> None:
+    asyncio.get_running_loop().run_in_executor(None, finish)
+"""
+
+MORE_THAN_THERE_ARE = 40
+"""The loop has 32 threads at most for what it is given."""
+
+
+@pytest.fixture
+def windlass(db: Database, tmp_path: Path) -> Command:
+    (tmp_path / "mill.py").write_text(APPLICATION)
+    return Command(tmp_path, db.url())
+
+
+def outcomes(windlass: Command, job_id: str) -> list[str | None]:
+    attempts = windlass.here("jobs", "show", job_id, "--json").ok().json["attempts"]
+    return [attempt["outcome"] for attempt in attempts]
+
+
+def await_begun(windlass: Command) -> None:
+    eventually((windlass.cwd / "begun").exists, "the handler has begun")
+
+
+def assert_left(windlass: Command, job_id: str) -> None:
+    assert outcomes(windlass, job_id) == ["released"]
+    assert windlass.here("nodes", "--json").ok().json["items"] == [], "it has said farewell"
+
+
+@pytest.mark.parametrize("threads", [1, MORE_THAN_THERE_ARE])
+def test_threads_of_the_loop_do_not_outlive_the_grace_period(windlass: Command, threads: int) -> None:
+    job_id = windlass.here("enqueue", "hand_over", f'{{"threads": {threads}}}').ok().out.strip()
+    with windlass.running("worker", "mill:app", "--grace", "1s") as worker:
+        await_begun(windlass)
+        ended = worker.stop()
+    assert ended.code == 0
+    assert "worker stopped" in ended.err
+    assert_left(windlass, job_id)
+
+
+@pytest.mark.parametrize("threads", [1, MORE_THAN_THERE_ARE])
+def test_threads_of_the_loop_end_at_the_second_signal(windlass: Command, threads: int) -> None:
+    job_id = windlass.here("enqueue", "hand_over", f'{{"threads": {threads}}}').ok().out.strip()
+    with windlass.running("worker", "mill:app", "--grace", "10m") as worker:
+        await_begun(windlass)
+        worker.send()
+        eventually(lambda: "worker stopping" in worker.log, "it has heard the first signal")
+        ended = worker.stop(signal.SIGINT)
+    assert ended.code == 0
+    assert_left(windlass, job_id)
+
+
+def test_what_a_handler_left_in_a_thread_of_the_loop_may_finish_within_the_grace_period(
+    windlass: Command,
+) -> None:
+    windlass.here("enqueue", "leave", "{}").ok()
+    with windlass.running("worker", "mill:app", "--grace", "10m") as worker:
+        await_begun(windlass)
+        worker.send()
+        eventually(lambda: "worker stopped" in worker.log, "no handler runs any more")
+        (windlass.cwd / "go").touch()
+        eventually(lambda: worker.ended, "it ends by itself")
+        assert worker.stop().code == 0
+    assert (windlass.cwd / "finished").exists()
