@@ -134,6 +134,11 @@ class Node:
                     ready(self)
                 await self._stop_requested.wait()
 
+    @property
+    def hurried(self) -> bool:
+        """Whether it was asked to stop more than once."""
+        return self.member is not None and self.member.hurried
+
     async def within_grace(self, goal: Coroutine[Any, Any, Any]) -> None:
         """Of a node that has run: wait for `goal` for what is left of its grace period, unless in a hurry."""
         if self.member is not None:
@@ -263,7 +268,7 @@ def run_node(
         finally:
             blocked.close()
         if threads.busy or (node.worker is not None and node.worker.stuck):
-            end_now()
+            end_now(hurried=node.hurried)
 
     _run(main())
 

@@ -10,6 +10,7 @@ from tests.support import Database
 
 APPLICATION = """
 import asyncio
+import logging
 import time
 from pathlib import Path
 
@@ -38,6 +39,27 @@ def finish() -> None:
 @app.job
 async def leave() -> None:
     asyncio.get_running_loop().run_in_executor(None, finish)
+
+
+@app.job
+def speak() -> None:
+    print("unread")
+    hold()
+
+
+class Held(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        hold()
+
+
+log = logging.getLogger("held")
+log.propagate = False
+log.addHandler(Held())
+
+
+@app.job
+def note() -> None:
+    log.warning("this is a line that is never written")
 """
 
 MORE_THAN_THERE_ARE = 40
@@ -99,3 +121,29 @@ def test_what_a_handler_left_in_a_thread_of_the_loop_may_finish_within_the_grace
         eventually(lambda: worker.ended, "it ends by itself")
         assert worker.stop().code == 0
     assert (windlass.cwd / "finished").exists()
+
+
+def test_a_thread_that_cannot_be_stopped_ends_with_a_worker_whose_output_nobody_reads(
+    windlass: Command,
+) -> None:
+    job_id = windlass.here("enqueue", "speak", "{}").ok().out.strip()
+    with windlass.running("worker", "mill:app", "--grace", "1s") as worker:
+        worker.close_output()
+        await_begun(windlass)
+        worker.send()
+        eventually(lambda: worker.ended, "it ends although it cannot write what it has said")
+        assert worker.stop().code == 0
+    assert_left(windlass, job_id)
+
+
+@pytest.mark.parametrize("signals", [1, 2])
+def test_a_thread_that_holds_the_lock_of_a_log_ends_with_the_worker(windlass: Command, signals: int) -> None:
+    job_id = windlass.here("enqueue", "note", "{}").ok().out.strip()
+    with windlass.running("worker", "mill:app", "--grace", "1s" if signals == 1 else "10m") as worker:
+        await_begun(windlass)
+        worker.send()
+        if signals == 2:
+            eventually(lambda: "worker stopping" in worker.log, "it has heard the first signal")
+        ended = worker.stop()
+    assert ended.code == 0
+    assert_left(windlass, job_id)

@@ -124,6 +124,11 @@ class Member:
     def _grace_left(self) -> float:
         return max(0.0, (self._stop_at or 0.0) - time.monotonic())
 
+    @property
+    def hurried(self) -> bool:
+        """Whether it was asked to stop more than once."""
+        return self._hurry.is_set()
+
     async def within_grace(self, goal: Coroutine[Any, Any, Any]) -> None:
         """Wait for `goal`, but no longer than the grace period, and not in a hurry."""
         await within(self._grace_left, unless(self._hurry, goal))
