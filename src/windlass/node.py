@@ -135,6 +135,11 @@ class Node:
                 await self._stop_requested.wait()
 
     @property
+    def stuck(self) -> int:
+        """Handlers, of jobs and of parts, that run on although their attempts were ended."""
+        return sum(part.stuck for part in (self.worker, self.member) if part is not None)
+
+    @property
     def hurried(self) -> bool:
         """Whether it was asked to stop more than once."""
         return self.member is not None and self.member.hurried
@@ -267,7 +272,7 @@ def run_node(
             await node.within_grace(threads.quiet())
         finally:
             blocked.close()
-        if threads.busy or (node.worker is not None and node.worker.stuck):
+        if threads.busy or node.stuck:
             end_now(hurried=node.hurried)
 
     _run(main())

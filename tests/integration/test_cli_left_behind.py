@@ -24,6 +24,21 @@ def hold() -> None:
     time.sleep(600)
 
 
+@app.cluster_job()
+def compact() -> None:
+    hold()
+
+
+@app.cluster_job()
+async def be_deaf() -> None:
+    Path("begun").touch()
+    while True:
+        try:
+            await asyncio.sleep(600)
+        except asyncio.CancelledError:
+            pass
+
+
 @app.job
 async def hand_over(threads: int) -> None:
     await asyncio.gather(*[asyncio.to_thread(hold) for _ in range(threads)])
@@ -147,3 +162,19 @@ def test_a_thread_that_holds_the_lock_of_a_log_ends_with_the_worker(windlass: Co
         ended = worker.stop()
     assert ended.code == 0
     assert_left(windlass, job_id)
+
+
+@pytest.mark.parametrize("kind", ["compact", "be_deaf"])
+@pytest.mark.parametrize("signals", [1, 2])
+def test_a_part_that_cannot_be_stopped_ends_with_the_node(windlass: Command, kind: str, signals: int) -> None:
+    with windlass.running("worker", "mill:app", "--grace", "1s" if signals == 1 else "10m") as worker:
+        eventually(
+            lambda: windlass.here("cluster", "create", kind, "--json").code == 0, "the node has said hello"
+        )
+        await_begun(windlass)
+        worker.send()
+        if signals == 2:
+            eventually(lambda: "worker stopping" in worker.log, "it has heard the first signal")
+        ended = worker.stop()
+    assert ended.code == 0
+    assert windlass.here("nodes", "--json").ok().json["items"] == [], "it has said farewell"

@@ -96,6 +96,11 @@ class Member:
         """The parts whose handlers run now."""
         return self.parts.running
 
+    @property
+    def stuck(self) -> int:
+        """Handlers that run on although their parts were ended."""
+        return self.parts.stuck
+
     async def turned(self, holds: Callable[[Standing], bool]) -> Standing:
         """A probe: wait for a turn of which that holds."""
         while self.standing is None or not holds(self.standing):

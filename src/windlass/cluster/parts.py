@@ -67,6 +67,11 @@ class Parts:
         return self._attempts.running
 
     @property
+    def stuck(self) -> int:
+        """Handlers that run on although their parts were ended."""
+        return self._attempts.stuck
+
+    @property
     def empty(self) -> bool:
         """Whether no part is anywhere in here."""
         return not (self._attempts.busy or self._reports or self._claimed > self._admitted)
