@@ -13,7 +13,7 @@ import pytest
 
 from tests.integration.crew import PATIENCE, Crew, until
 from tests.support import Database
-from windlass.worker.warden import can_guard
+from windlass.worker.warden import can_guard, dismiss
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has subreapers")
 
@@ -60,6 +60,13 @@ class Guarded:
         if self._held is not None:
             os.close(self._held)
             self._held = None
+        return self.warden.wait(PATIENCE)
+
+    def dismiss(self) -> int:
+        """The same, while another process has the end of the lifeline too."""
+        assert self._held is not None
+        held, self._held = self._held, os.dup(self._held)
+        dismiss(held)
         return self.warden.wait(PATIENCE)
 
 
@@ -126,6 +133,13 @@ def test_what_a_child_started_ends_with_the_worker(guard: Guard, meanwhile: str,
 
 def test_a_worker_that_is_gone_before_there_is_a_warden_is_noticed(guard: Guard) -> None:
     assert guard("time.sleep(600)").end() == -signal.SIGKILL
+
+
+def test_one_that_is_dismissed_ends_although_others_have_its_lifeline(guard: Guard) -> None:
+    guarded = guard("time.sleep(600)")
+    pids = guarded.started()
+    assert guarded.dismiss() == -signal.SIGKILL
+    assert alive(pids) == []
 
 
 def test_a_child_does_not_outlive_its_warden(guard: Guard) -> None:

@@ -76,6 +76,22 @@ PYTHON = (
         ("tests/unit/test_child_words.py",),
     ),
     Mutant(
+        "copies-without-lifelines",
+        "a copy that a handler forked off the worker holds nothing of its children",
+        "worker/children.py",
+        "in_copies(self._leave_to_original, unless_held=self._starting)",
+        "",
+        ("tests/integration/test_cli_copies.py",),
+    ),
+    Mutant(
+        "dismissed-wardens",
+        "a warden is told that it is dismissed, whoever else holds its lifeline",
+        "worker/warden.py",
+        'os.write(held, b".")',
+        "pass",
+        ("tests/integration/test_warden.py",),
+    ),
+    Mutant(
         "silent-copies",
         "a copy that a handler forked has no part of the pipe",
         "worker/voice.py",

@@ -21,8 +21,9 @@ from typing import Any, NamedTuple
 
 from windlass.client.detours import Detours
 from windlass.model import ClaimedJob
+from windlass.worker.copies import in_copies
 from windlass.worker.registry import JobDefinition
-from windlass.worker.warden import can_guard
+from windlass.worker.warden import can_guard, dismiss
 from windlass.worker.words import Limits, Word, word_for_crash, word_for_disorder
 
 __all__ = ["Child", "Children", "Order", "Target"]
@@ -146,7 +147,14 @@ class Child:
         with self._lock:
             held, self._lifeline = self._lifeline, None
         if held is not None:
+            dismiss(held)
+
+    def leave_to_original(self) -> None:
+        """In a copy of the worker's process: the child hears of the end of the original, as that of its."""
+        held, self._lifeline = self._lifeline, None
+        if held is not None:
             os.close(held)
+        self._connection.close()
 
     def close(self) -> None:
         """End it and wait for that."""
@@ -167,6 +175,9 @@ class Children:
         self._idle: list[Child] = []
         self._all: set[Child] = set()
         self._closed = False
+        self._starting = threading.RLock()
+        """While it is held, there are ends of pipes that a copy of this process would not know of."""
+        in_copies(self._leave_to_original, unless_held=self._starting)
 
     def take(self) -> Child:
         with self._lock:
@@ -176,10 +187,11 @@ class Children:
                     return child
                 self._all.discard(child)
                 child.close()
-        child = Child()
-        with self._lock:
-            self._all.add(child)
-            closed = self._closed
+        with self._starting:
+            child = Child()
+            with self._lock:
+                self._all.add(child)
+                closed = self._closed
         if closed:
             child.kill()
         return child
@@ -204,10 +216,15 @@ class Children:
             idle, self._idle = self._idle, []
             lent = self._all - set(idle)
             self._all = lent
-        for child in lent:
+        for child in (*lent, *idle):
             child.kill()
         for child in idle:
             child.close()
+
+    def _leave_to_original(self) -> None:
+        """In a copy of this process, whose locks may be held by threads that are not in it."""
+        for child in self._all:
+            child.leave_to_original()
 
 
 def target_of(definition: JobDefinition) -> Target:

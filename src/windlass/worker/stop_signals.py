@@ -10,7 +10,8 @@ import socket
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from weakref import WeakMethod
+
+from windlass.worker.copies import in_copies
 
 __all__ = ["StopSignals"]
 
@@ -36,7 +37,7 @@ class StopSignals:
         self._read_end, self._write_end = socket.socketpair()
         self._write_end.setblocking(False)
         self._loop_end = signal.set_wakeup_fd(self._write_end.fileno(), warn_on_full_buffer=False)
-        _after_fork(WeakMethod(self._leave_to_parent))
+        in_copies(self._leave_to_parent)
         self._thread.start()
 
     def close(self) -> None:
@@ -44,12 +45,13 @@ class StopSignals:
         current = signal.set_wakeup_fd(self._loop_end, warn_on_full_buffer=False)
         if current != self._write_end.fileno():  # somebody has put another in our place
             signal.set_wakeup_fd(current, warn_on_full_buffer=False)
+        self._write_end.shutdown(socket.SHUT_WR)  # copies of this process have it too
         self._write_end.close()
         self._thread.join()
         self._read_end.close()
 
     def _leave_to_parent(self) -> None:
-        """In a process that was forked off this one: what ends it is nothing to its parent."""
+        """In a copy of this process: what ends it is nothing to its parent."""
         if self._write_end.fileno() < 0:
             return
         signal.set_wakeup_fd(-1)
@@ -78,13 +80,3 @@ class StopSignals:
         if self._loop_end >= 0 and self._unheard:
             with suppress(OSError):
                 self._unheard = self._unheard[os.write(self._loop_end, self._unheard) :]
-
-
-def _after_fork(method: WeakMethod[Callable[[], None]]) -> None:
-    """Have it called in processes that are forked off this one, for as long as its object is there."""
-
-    def call() -> None:
-        if (found := method()) is not None:
-            found()
-
-    os.register_at_fork(after_in_child=call)

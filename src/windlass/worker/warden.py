@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-__all__ = ["can_guard", "stand_guard"]
+__all__ = ["can_guard", "dismiss", "stand_guard"]
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -34,7 +34,7 @@ def can_guard() -> bool:
 
 
 def stand_guard(lifeline: int, fd: int) -> None:
-    """Return in a new process; in this one, watch over it until it ends or the worker closes the lifeline.
+    """Return in a new process; in this one, watch over it until it ends or the worker drops the lifeline.
 
     `fd` is for the child alone: whoever waits at its other end is to hear when the child has closed it.
     """
@@ -51,6 +51,13 @@ def stand_guard(lifeline: int, fd: int) -> None:
         os._exit(1)
 
 
+def dismiss(held: int) -> None:
+    """Drop the other end of a lifeline, of which there may be copies: the warden hears of it all the same."""
+    with suppress(OSError):  # the warden is gone
+        os.write(held, b".")
+    os.close(held)
+
+
 class _Warden:
     def __init__(self, lifeline: int, child: int) -> None:
         self._lifeline = lifeline
@@ -65,7 +72,7 @@ class _Warden:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGCHLD])
         self._poll = select.poll()
-        self._poll.register(lifeline, select.POLLHUP)
+        self._poll.register(lifeline, select.POLLIN | select.POLLHUP)
         self._poll.register(self._woken, select.POLLIN)
 
     def watch(self) -> NoReturn:
