@@ -7,18 +7,14 @@ from contextlib import AsyncExitStack
 from typing import Any, Protocol
 
 from windlass.client import database_url
-from windlass.cluster import ClusterKinds, ClusterWorker, Member, check_database, make_services
+from windlass.cluster import ClusterKinds, ClusterWorker, Member, await_schema, make_services
 from windlass.db.embedded import EmbeddedServer, ensure_server
 from windlass.db.link import AsyncLink
 from windlass.db.main_program import refuse_while_reading
-from windlass.db.migrate import migrate
-from windlass.errors import Unavailable
 from windlass.model.cluster import CLUSTER_QUEUE
 from windlass.settings import Settings
 from windlass.telemetry import Telemetry
 from windlass.worker.last_resort import LastResort
-from windlass.worker.outage import Outage
-from windlass.worker.patience import within
 from windlass.worker.process_end import end_now, end_over_handler
 from windlass.worker.registry import Registry
 from windlass.worker.service import Service
@@ -128,7 +124,9 @@ class Node:
         refuse_while_reading("starts a node")
         async with self._open:
             owner_url = await self._open_database()
-            if await self._await_schema(owner_url):
+            owner = owner_url if self._migrates else None
+            pooler, stop = self._settings.pooler, self._stop_requested
+            if await await_schema(self.url, pooler, stop, self._signals, owner_url=owner):
                 await self._start()
                 if ready is not None:
                     ready(self)
@@ -162,21 +160,6 @@ class Node:
         self._open.push_async_callback(in_own_thread, database.close)
         self.url, self.server = database.app_url, database.server
         return database.owner_url
-
-    async def _await_schema(self, owner_url: str) -> bool:
-        """Wait for the database, and for nothing else; False if asked to stop meanwhile."""
-        outage = Outage("starting", self._signals)
-        while not self._stop_requested.is_set():
-            try:
-                if self._migrates:
-                    await asyncio.to_thread(migrate, owner_url)
-                await check_database(self.url, self._settings.pooler)
-            except Unavailable as error:
-                await within(outage.failed(error), self._stop_requested.wait())
-            else:
-                outage.over()
-                return True
-        return False
 
     async def _start(self) -> None:
         settings, signals = self._settings, self._signals

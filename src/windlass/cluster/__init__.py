@@ -8,7 +8,8 @@ from windlass.cluster.maintenance import Maintainer, Pruner
 from windlass.cluster.member import Member
 from windlass.cluster.reaper import Reaper
 from windlass.cluster.sealer import Sealer
-from windlass.cluster.services import TendingWorker, check_database, make_services
+from windlass.cluster.services import TendingWorker, make_services
+from windlass.cluster.start import await_schema
 from windlass.cluster.worker import ClusterWorker
 
 __all__ = [
@@ -24,6 +25,6 @@ __all__ = [
     "Reaper",
     "Sealer",
     "TendingWorker",
-    "check_database",
+    "await_schema",
     "make_services",
 ]

@@ -17,7 +17,7 @@ from windlass.db.call import Call
 from windlass.db.connect import Pooler, connect, connect_async
 from windlass.db.database import run, run_async, survives
 
-__all__ = ["AsyncLink", "Backoff", "SyncLink"]
+__all__ = ["AsyncLink", "Backoff", "SyncLink", "hang_up"]
 
 T = TypeVar("T")
 
@@ -99,13 +99,18 @@ class SyncLink:
 
     def interrupt(self) -> None:
         """From another thread: hang up, so that a call that waits for an answer fails at once."""
-        connection = self._connection
-        if connection is None or connection.closed:
-            return
-        with suppress(OSError, OperationalError), socket.socket(fileno=os.dup(connection.fileno())) as copy:
-            copy.shutdown(socket.SHUT_RDWR)
+        if (connection := self._connection) is not None:
+            hang_up(connection)
 
     def close(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
+
+
+def hang_up(connection: Connection[Any]) -> None:
+    """From another thread than the one that uses the connection: end it under what waits there."""
+    if connection.closed:
+        return
+    with suppress(OSError, OperationalError), socket.socket(fileno=os.dup(connection.fileno())) as copy:
+        copy.shutdown(socket.SHUT_RDWR)
