@@ -11,7 +11,8 @@ from windlass.client.detours import Detours
 from windlass.db.connect import Pooler
 from windlass.db.link import AsyncLink, SyncLink
 from windlass.db.listen import GATE_NOTICE, Listener
-from windlass.model import MAX_ERROR_BYTES, MAX_RESULT_BYTES, ClaimedJob, uuid7
+from windlass.errors import InvalidInput
+from windlass.model import MAX_ERROR_BYTES, MAX_RESULT_BYTES, uuid7
 from windlass.telemetry import Telemetry
 from windlass.worker.attempts import Attempts
 from windlass.worker.begins import Begins
@@ -31,6 +32,7 @@ from windlass.worker.signals import Signals
 from windlass.worker.stand_in import StandIn
 from windlass.worker.threads import in_own_thread
 from windlass.worker.upkeep import Upkeep
+from windlass.worker.view import View
 from windlass.worker.words import Limits
 
 __all__ = ["Worker"]
@@ -41,7 +43,7 @@ _REPORT_PATIENCE = 5.0
 _FAREWELL_PATIENCE = 2.0
 
 
-class Worker:
+class Worker(View):
     """Runs the kinds of a registry; use as `async with`.
 
     It keeps four connections: one claims, one reports, one (in a thread) renews, one listens; and a fifth
@@ -84,64 +86,14 @@ class Worker:
         self._stopping: asyncio.Task[None] | None = None
         self._known, self._hurry, self._stopped = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
-    # What it is doing ---------------------------------------------------------------------------------------
-
-    @property
-    def running(self) -> list[ClaimedJob]:
-        """The jobs whose handlers run now."""
-        return self._flow.attempts.running
-
-    @property
-    def buffered(self) -> int:
-        """Jobs claimed ahead and not started."""
-        return self._flow.buffered
-
-    @property
-    def stuck(self) -> int:
-        """Handlers that run on although their attempts were ended: each still takes a slot."""
-        return self._flow.attempts.stuck
-
-    @property
-    def resting(self) -> bool:
-        """Whether there was nothing to claim for a while: it waits for a notice or for the next poll."""
-        return self._flow.claims.resting
-
-    @property
-    def claims_made(self) -> int:
-        """How many times the database was asked for jobs."""
-        return self._flow.claims.asked
-
-    @property
-    def renewals(self) -> int:
-        """How many times the leases were renewed."""
-        return self.upkeep.renewals
-
-    @property
-    def child_pids(self) -> list[int]:
-        return self._flow.attempts.child_pids
-
-    @property
-    def listener(self) -> Listener | None:
-        return self._listener
-
-    async def idle(self) -> None:
-        """A probe: wait until nothing can be claimed and nothing runs.
-
-        Everything that was committed before the call is then done with, or not due, or not for this worker.
-        """
-        while not self._stopped.is_set():
-            await self._flow.attempts.quiet()
-            await self._flow.reporter.silent()
-            claimed = self.counts.claimed
-            await self._flow.claims.found_nothing()
-            if self._flow.empty and self.counts.claimed == claimed:
-                return
-
     # Life ---------------------------------------------------------------------------------------------------
 
     async def __aenter__(self) -> Self:
+        if self._entered:
+            raise InvalidInput("a worker runs once, and this one has been started already: make another")
         self._loop = asyncio.get_running_loop()
         self._wire()
+        self._entered = True
         self.upkeep.start()
         self._spawn("claiming", self._claim)
         self._spawn("beginning", self._flow.begins.run)
@@ -157,7 +109,12 @@ class Worker:
         await self.stop()
 
     def request_stop(self) -> None:
-        """Stop claiming and finish within the grace period; asked again, release what is left now."""
+        """Stop claiming and finish within the grace period; asked again, release what is left now.
+
+        Of a worker that was not entered yet there is nothing to stop.
+        """
+        if not self._entered:
+            return
         if self._stopping is None:
             self._flow.claims.stop()  # at once: a slot may become free before the task begins
             self._stopping = self._loop.create_task(self._stop(), name="windlass stop")
@@ -168,7 +125,8 @@ class Worker:
         """Stop, and wait for that."""
         if self._stopping is None:
             self.request_stop()
-        await self._stopped.wait()
+        if self._entered:
+            await self._stopped.wait()
 
     async def run_until_stopped(self) -> None:
         """Wait until somebody has stopped the worker."""
