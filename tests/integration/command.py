@@ -139,6 +139,18 @@ class Command:
         os.close(ours)
         return Answer(child.wait(timeout=PATIENCE), shown.decode(), "")
 
+    def redirected(self, redirections: str, *words: object) -> subprocess.Popen[str]:
+        """A command as a shell starts it that was told to redirect, or to close, standard streams."""
+        return subprocess.Popen(
+            ["sh", "-c", f'exec "$@" {redirections}', "sh", *self._arguments(words)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.cwd,
+            env=self.environment,
+        )
+
     @contextlib.contextmanager
     def running(self, *words: object) -> Iterator["Running"]:
         """A command that runs on, from when it has said that it is ready; killed if the test leaves it."""
