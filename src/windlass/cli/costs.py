@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from windlass.cli.options import AsJson, DatabaseUrl, TenantName, WrongUsage, split_names, to_seconds
+from windlass.cli.options import AsJson, DatabaseUrl, TenantName, WrongUsage, split_names, to_span
 from windlass.cli.output import Column, note, print_json, print_table, say
-from windlass.cli.session import database_now, open_client
+from windlass.cli.session import open_client, resolve_moment
 from windlass.cli.tree import single
 from windlass.client import SyncClient
 from windlass.model.cost import Cost, Costs
@@ -26,7 +26,7 @@ def to_day(text: str) -> date | timedelta:
         except ValueError:
             raise typer.BadParameter(f"{text!r} is not a day such as 2030-01-31") from None
     try:
-        return timedelta(seconds=to_seconds(text))
+        return to_span(text)
     except typer.BadParameter:
         raise typer.BadParameter(
             f"{text!r} is neither a day such as 2030-01-31 nor a length of time such as 30d"
@@ -85,7 +85,8 @@ def list_costs(
 def _resolve(client: SyncClient, given: date | timedelta | None) -> date | None:
     if not isinstance(given, timedelta):
         return given
-    return (database_now(client).astimezone(UTC) - given).date()
+    moment = resolve_moment(client, given, -1)
+    return None if moment is None else moment.astimezone(UTC).date()
 
 
 def _print_costs(costs: Costs, names: Sequence[str]) -> None:

@@ -27,6 +27,7 @@ __all__ = [
     "to_moment",
     "to_moment_or_span",
     "to_seconds",
+    "to_span",
 ]
 
 
@@ -103,6 +104,12 @@ def to_seconds(text: str) -> float:
     return sum(float(number) * _UNITS[unit] for number, unit in parts)
 
 
+def to_span(text: str) -> timedelta:
+    """The same, to be counted from a moment: beyond the longest that can be told there is no date anyway."""
+    seconds = to_seconds(text)
+    return timedelta.max if seconds >= timedelta.max.total_seconds() else timedelta(seconds=seconds)
+
+
 WaitTimeout: TypeAlias = Annotated[
     float | None,
     typer.Option(
@@ -136,7 +143,7 @@ def to_moment_or_span(text: str) -> datetime | timedelta:
     if text[:4].isdecimal() and text[4:5] == "-":
         return to_moment(text)
     try:
-        return timedelta(seconds=to_seconds(text))
+        return to_span(text)
     except typer.BadParameter:
         raise typer.BadParameter(
             f"{text!r} is neither a time such as 2030-01-31T09:00:00Z nor a length of time such as 30m or 2h"

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
 
+from windlass.cli.options import WrongUsage
 from windlass.client import SyncClient
 from windlass.settings import Settings
 
@@ -48,4 +49,10 @@ def database_now(client: SyncClient) -> datetime:
 
 def resolve_moment(client: SyncClient, given: datetime | timedelta | None, sign: int) -> datetime | None:
     """A moment as it is; a length of time counted from the database's now, back (-1) or ahead (+1)."""
-    return database_now(client) + sign * given if isinstance(given, timedelta) else given
+    if not isinstance(given, timedelta):
+        return given
+    try:
+        return database_now(client) + sign * given
+    except OverflowError:
+        end = "year 1" if sign < 0 else "year 9999"
+        raise WrongUsage(f"a length of time of {given.days} days leads beyond the {end}") from None
