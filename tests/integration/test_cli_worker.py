@@ -56,7 +56,8 @@ def test_a_worker_runs_jobs_and_ends_when_told(windlass: Command) -> None:
         assert (node["id"], node["active"], node["concurrency"]) == (worker.ready["node_id"], True, 3)
         ended = worker.stop()
     assert ended.code == 0
-    assert "mail, from which this node takes nothing: --queues default,mail" in ended.err
+    assert "send: enqueued to the queue mail, from which this node takes nothing" in ended.err
+    assert ended.err.count("takes nothing") == 1
     assert windlass.here("nodes", "--json").ok().json["items"] == []
 
 

@@ -1,6 +1,5 @@
 """A node as a command runs it: whose jobs, with which settings, and what it says once it is ready."""
 
-import logging
 import os
 import shlex
 import shutil
@@ -21,8 +20,6 @@ from windlass.settings import Settings, masked_url
 from windlass.telemetry import configure_logging
 
 __all__ = ["Concurrency", "GraceSeconds", "LeaseSeconds", "Name", "Queues", "load", "psql_line", "run"]
-
-_log = logging.getLogger("windlass.cli")
 
 Queues: TypeAlias = Annotated[
     list[str] | None,
@@ -84,7 +81,6 @@ def run(
     given = {name: value for name, value in said.items() if value is not None}
     settings = Settings.from_env({}, **{**app.settings.model_dump(), **given})
     configure_logging(settings.log_format, settings.log_level, worker_id=settings.node_name)
-    _mention_unclaimed(app, settings)
     run_node(
         settings,
         app,
@@ -97,19 +93,6 @@ def run(
 def _kinds(app: Windlass) -> list[str]:
     """What a node runs of an application; there may be nothing but cluster jobs in it."""
     return sorted((*app.registry.kinds(), *app.cluster.names()))
-
-
-def _mention_unclaimed(app: Windlass, settings: Settings) -> None:
-    """A kind whose own queue is not among those claimed from would wait for ever without a word."""
-    for definition in app.registry:
-        if definition.queue not in settings.queues:
-            claimed = ",".join((*settings.queues, definition.queue))
-            _log.warning(
-                "%s is enqueued to the queue %s, from which this node takes nothing: --queues %s",
-                definition.kind,
-                definition.queue,
-                claimed,
-            )
 
 
 def _announce(node: Node, app: Windlass, settings: Settings, *, as_json: bool) -> None:

@@ -31,6 +31,7 @@ from windlass.worker.reporter import Reporter
 from windlass.worker.signals import Signals
 from windlass.worker.stand_in import StandIn
 from windlass.worker.threads import in_own_thread
+from windlass.worker.unclaimed import mention_unclaimed
 from windlass.worker.upkeep import Upkeep
 from windlass.worker.view import View
 from windlass.worker.words import Limits
@@ -103,6 +104,7 @@ class Worker(View):
         if self._listener is not None:
             self._spawn("listening", self._listener.run)
         self._signals.worker("worker.started", queues=list(self.queues), concurrency=self.concurrency)
+        mention_unclaimed(self._registry, self.queues, self._signals)
         return self
 
     async def __aexit__(self, *_: object) -> None:
