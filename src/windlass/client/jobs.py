@@ -20,7 +20,8 @@ from windlass.model.new_job import check_delay
 __all__ = ["JobOperations"]
 
 _FIRST_LOOK, _LONGEST_LOOK = 0.02, 0.5
-_PAGE = 500
+# Of payloads that are as large as they may be, a page of the first size is already more than enough.
+_FIRST_PAGE, _LONGEST_PAGE, _PAGE_CHARACTERS = 20, 500, 4 * 1024 * 1024
 
 
 class JobOperations(Core):
@@ -86,16 +87,17 @@ class JobOperations(Core):
         created_to: datetime | None = None,
         limit: int = 50,
         cursor: str | None = None,
+        documents: bool = True,
         tenant: TenantName | None = None,
     ) -> Operation[Page[Job]]:
         """One page of the jobs that pass all filters, newest first; waiting ones alone in claim order.
 
         A state may also be `scheduled` or `retrying`, as people see it.  A page may hold fewer jobs than
-        asked for, even none, and still have a `next_cursor`.
+        asked for, even none, and still have a `next_cursor`.  Without `documents` it is read without
+        payloads, results and errors, which may be large: they are None.
         """
-        tenant_id = yield from self._tenant(tenant)
-        call = rpc_client.list_jobs(
-            tenant_id,
+        page, _ = yield from self._page_of_jobs(
+            tenant,
             states=as_names(states),
             queues=as_names(queues),
             kinds=as_names(kinds),
@@ -104,8 +106,13 @@ class JobOperations(Core):
             created_to=optional_moment(created_to, "created_to"),
             limit=limit,
             cursor=cursor,
+            documents=documents,
         )
-        return (yield from self._safely(call))
+        return page
+
+    def _page_of_jobs(self, tenant: TenantName | None, **page: Any) -> Operation[tuple[Page[Job], int]]:
+        tenant_id = yield from self._tenant(tenant)
+        return (yield from self._safely(rpc_client.list_jobs(tenant_id, **page)))
 
     def iterate_jobs(
         self,
@@ -116,26 +123,30 @@ class JobOperations(Core):
         correlation_id: str | None = None,
         created_from: datetime | None = None,
         created_to: datetime | None = None,
+        documents: bool = True,
         tenant: TenantName | None = None,
     ) -> Operation[None]:
-        """Every job that passes the filters, page after page."""
+        """Every job that passes the filters, page after page; pages of large jobs are short."""
         filters: dict[str, Any] = {
             "states": as_names(states),
             "queues": as_names(queues),
             "kinds": as_names(kinds),
             "correlation_id": correlation_id,
-            "created_from": created_from,
-            "created_to": created_to,
-            "tenant": tenant,
+            "created_from": optional_moment(created_from, "created_from"),
+            "created_to": optional_moment(created_to, "created_to"),
+            "documents": documents,
         }
         cursor: str | None = None
+        limit = _FIRST_PAGE
         while True:
-            page = yield from self.list_jobs(**filters, limit=_PAGE, cursor=cursor)
+            page, size = yield from self._page_of_jobs(tenant, **filters, limit=limit, cursor=cursor)
             for job in page:
                 yield Item(job)
             cursor = page.next_cursor
             if cursor is None:
                 return
+            fitting = _PAGE_CHARACTERS * max(1, len(page)) // max(1, size)
+            limit = max(1, min(2 * limit, fitting, _LONGEST_PAGE))
 
     def list_attempts(
         self,

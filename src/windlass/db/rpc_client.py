@@ -48,15 +48,20 @@ class Redriven(NamedTuple):
     error: Mapping[str, Any] | None
 
 
-_JOB = Columns(
-    Job.from_row,
-    ids="id tenant_id node_id",
-    json="payload result error retry",
-    plain="queue kind state priority run_at created_at started_at finished_at counted max_attempts"
-    " idempotency_key trace_id correlation_id cost_cents lease_expires_at cancel_requested ended_reason"
-    " read_at concurrency_key concurrency_limit",
-    computed={"attempt": "version", "timeout": "timeout_ms / 1000.0::float8"},
-)
+def _job_columns(documents: str, **left_out: str) -> Columns[Job]:
+    return Columns(
+        Job.from_row,
+        ids="id tenant_id node_id",
+        json=documents,
+        plain="queue kind state priority run_at created_at started_at finished_at counted max_attempts"
+        " idempotency_key trace_id correlation_id cost_cents lease_expires_at cancel_requested ended_reason"
+        " read_at concurrency_key concurrency_limit",
+        computed={"attempt": "version", "timeout": "timeout_ms / 1000.0::float8", **left_out},
+    )
+
+
+_JOB = _job_columns("payload result error retry")
+_JOB_ALONE = _job_columns("retry", payload="null::text")
 _ATTEMPT = Columns(
     Attempt.from_row,
     ids="job_id node_id",
@@ -115,8 +120,11 @@ def list_jobs(
     created_to: datetime | None = None,
     limit: int = 50,
     cursor: str | None = None,
-) -> Call[Page[Job]]:
-    text = _JOB.select(
+    documents: bool = True,
+) -> Call[tuple[Page[Job], int]]:
+    """A page, and how many characters came; without `documents`, no payloads, results and errors."""
+    columns = _JOB if documents else _JOB_ALONE
+    text = columns.select(
         "windlass.list_jobs($1::uuid, p_states => $2::text[], p_queues => $3::text[], p_kinds => $4::text[],"
         " p_correlation_id => $5::text, p_created_from => $6::timestamptz, p_created_to => $7::timestamptz,"
         " p_limit => $8::int, p_cursor => $9::text)",
@@ -124,14 +132,18 @@ def list_jobs(
     )
     names = (_list(states), _list(queues), _list(kinds))
     values = (tenant, *names, correlation_id, created_from, created_to, limit, cursor)
-    return Call(text, values, lambda rows: _job_page(rows, limit))
+    return Call(text, values, lambda rows: (_job_page(columns, rows, limit), _size(rows)))
 
 
-def _job_page(rows: Sequence[Row], limit: int) -> Page[Job]:
-    jobs = tuple(_JOB.read(row) for row in rows if row[0] is not None)
+def _job_page(columns: Columns[Job], rows: Sequence[Row], limit: int) -> Page[Job]:
+    jobs = tuple(columns.read(row) for row in rows if row[0] is not None)
     # A last row without a job only says where to go on: the search has done enough for one page.
     more = len(rows) >= limit or (len(rows) > 0 and rows[-1][0] is None)
     return Page(jobs, rows[-1][-1] if more else None)
+
+
+def _size(rows: Sequence[Row]) -> int:
+    return sum(len(value) for row in rows for value in row if type(value) is str)
 
 
 def list_attempts(tenant: UUID, job_id: UUID, limit: int, before: int | None) -> Call[list[Attempt]]:

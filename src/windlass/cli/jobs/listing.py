@@ -79,6 +79,7 @@ def list_jobs(
         "queues": split_names(queue, "--queue"),
         "kinds": split_names(kind, "--kind"),
         "correlation_id": correlation_id,
+        "documents": as_json,  # the table shows none
     }
     with open_client(database_url, tenant) as client:
         filters["created_from"] = resolve_moment(client, since, -1)
