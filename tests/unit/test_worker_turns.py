@@ -100,6 +100,34 @@ def test_all_lanes_are_in_one_claim_where_it_reaches_all_flows() -> None:
     assert turns.plan(9).known.only
 
 
+def test_who_gave_less_than_its_rounds_does_not_count_in_the_next_ones() -> None:
+    turns = Turns()
+    turns.learn(survey(*(lane(n) for n in (1, 2, 3))), described=True)
+    plan = turns.plan(12)
+    assert (plan.want, plan.known.only) == (12, False)
+    turns.taken(plan, [*jobs(1, 1, 5), *jobs(2, 11, 5), *jobs(3, 21, 2)])
+    assert turns.plan(11).want == 10, "whole rounds of the two that have more"
+    turns.learn(survey(heads={3: 40}), described=False)
+    assert turns.plan(11).want == 9, "and of three once it has again"
+
+
+def test_who_has_work_again_counts_as_soon_as_a_claim_brings_it() -> None:
+    turns = Turns()
+    turns.learn(survey(*(lane(n) for n in (1, 2, 3))), described=True)
+    turns.taken(turns.plan(12), [*jobs(1, 1, 6), *jobs(2, 11, 6)])
+    plan = turns.plan(12)
+    assert plan.want == 12
+    turns.taken(plan, [*jobs(1, 31, 4), *jobs(2, 41, 4), *jobs(3, 51, 4)])
+    assert turns.plan(10).want == 9
+
+
+def test_a_claim_that_came_back_short_tells_nothing_of_rounds() -> None:
+    turns = Turns()
+    turns.learn(survey(*(lane(n) for n in (1, 2, 3))), described=True)
+    turns.taken(turns.plan(12), [*jobs(1, 1, 4), *jobs(2, 11, 2)])
+    assert turns.plan(11).want == 9
+
+
 def visits(turns: Turns, want: int, claims: int) -> list[list[str]]:
     """The flows of so many claims, each of which finds all that it asks for."""
     found, seq = [], 1000

@@ -1,8 +1,9 @@
 """Whose turn it is, and where in each line to look: what a worker remembers from claim to claim.
 
-Tenants take turns here, by weight, where more of them have work than a claim takes jobs; where a claim
-reaches them all, SQL shares it out.  The marks spare the database what it would step over otherwise: a row
-once claimed stays in the index for as long as anybody's snapshot may see it.
+Where a claim has room for a turn of everybody with work (a tenth of it by weight, QUANTUM at most), SQL
+shares it out in single rounds; where not, they take their turns here, in the same order.  docs/fairness.md
+has the bound.  The marks spare the database what it would step over otherwise: a row once claimed stays in
+the index for as long as anybody's snapshot may see it.
 
 Nothing here decides who gets a job, and a mark never hides one for good: what appears behind it, committed
 late or let go by somebody, is seen by the next survey (survey_lanes.sql says why that is so).
@@ -22,7 +23,7 @@ MAX_KNOWN = 2000
 MAX_LANES = 500
 """How many lanes one claim names; beyond that they take turns too."""
 QUANTUM = 50
-"""Jobs per turn and weight where a claim is large: each turn has a lease of its own, for however many."""
+"""Jobs per turn and weight where a claim is for 500: each turn has a lease of its own, for however many."""
 STRIDE = 64
 """Jobs taken from a lane before its mark follows: stepping over few is quick, and a mark wants surveys."""
 
@@ -87,7 +88,6 @@ class Turns:
 
     def plan(self, want: int, *, all_lanes: bool = False) -> Plan:
         """A claim of up to `want` jobs: from all lanes, unless more have work than it has turns to give.
-
         It is for whole turns, so that nobody gets more than their part of a round.
         """
         if not all_lanes and (self._weight * _quantum(want) > want or len(self._lanes) > MAX_LANES):
@@ -152,10 +152,31 @@ class Turns:
         if len(jobs) < plan.want and not plan.flows:  # there was no more in these
             for lane_id in {*plan.known.lanes, *got}:
                 self._lanes[lane_id].wet = False
+        elif not plan.flows:
+            self._count_in(plan.want, got)
         if len(self._lanes) > MAX_KNOWN and not self._flows:
             self._lanes = dict(self._marked)  # of the others nothing is known that is worth keeping
         if plan.flows:
             self._end_turns(plan, len(jobs), got)
+
+    def _count_in(self, want: int, got: Mapping[int, int]) -> None:
+        """After a full claim from all lanes: who gave less than their rounds has no more, and is left out of
+        them.  Else a round of the others would not be whole, and somebody's turn would come twice.
+        """
+        for lane_id in got:
+            lane = self._lanes[lane_id]
+            if lane.flow is None:
+                return  # somebody new had a part, and the next survey says who
+            lane.wet = True
+            if not lane.flow.queued:
+                self._join(lane.flow)
+        rounds = want // self._weight if self._weight else 0
+        for flow in list(self._line):
+            if sum(got.get(lane.id, 0) for lane in flow.lanes) < rounds * flow.weight:
+                for lane in flow.lanes:
+                    lane.wet = False
+                self._line.remove(flow)
+                self._leave(flow)
 
     def _end_turns(self, plan: Plan, count: int, got: Mapping[int, int]) -> None:
         looked_at = set(plan.known.lanes)
