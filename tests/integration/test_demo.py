@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,14 +36,14 @@ linux_only = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="re
 class Demo:
     """The demo as a process, and everything that it started."""
 
-    def __init__(self) -> None:
+    def __init__(self, module: Sequence[str] = ("windlass.demo",), stderr: int = subprocess.STDOUT) -> None:
         # A setting that would stop anybody who reads it: the demo must not.
         environment = {**os.environ, "WINDLASS_DATABASE_URL": "postgresql://nobody@nowhere.invalid/none"}
         self.process = subprocess.Popen(
-            [sys.executable, "-W", "error", "-m", "windlass.demo"],
+            [sys.executable, "-W", "error", "-m", *module],
             env=environment,
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stderr=stderr,
             text=True,
         )
         self.lines: list[str] = []
@@ -85,8 +85,9 @@ class Demo:
     ) -> None:
         self.process.kill()
         self.process.wait()
-        assert self.process.stdout is not None
-        self.process.stdout.close()
+        for stream in (self.process.stdout, self.process.stderr):
+            if stream is not None:
+                stream.close()
 
 
 def stat_fields(pid: int) -> list[str] | None:
@@ -178,6 +179,29 @@ def test_an_interrupt_before_it_has_begun_is_no_error(demo: Demo) -> None:
     demo.process.send_signal(signal.SIGINT)
     assert "Traceback" not in demo.read_all()
     assert demo.process.returncode in (-signal.SIGINT, 130)
+
+
+@pytest.mark.parametrize("module", [["windlass.demo"], ["windlass", "demo"]], ids=" ".join)
+def test_a_reader_that_leaves_early_ends_it_silently(module: list[str]) -> None:
+    with Demo(module, subprocess.PIPE) as demo:
+        demo.read_until("Windlass: durable jobs")
+        assert demo.process.stdout is not None
+        demo.process.stdout.close()
+        assert demo.process.wait(timeout=PATIENCE) == 141
+        assert demo.process.stderr is not None
+        assert demo.process.stderr.read() == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no device that is always full")
+def test_a_full_device_is_told_in_a_sentence() -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "windlass.demo"]
+        done = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=PATIENCE, check=False
+        )
+    assert done.returncode == 1
+    (sentence,) = done.stderr.splitlines()
+    assert sentence.startswith("the demo has no room to write to: ")
 
 
 def make_job(state: JobState = JobState.SUCCEEDED, **fields: Any) -> Job:

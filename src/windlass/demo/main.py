@@ -2,6 +2,8 @@
 
 import argparse
 import asyncio
+import errno
+import os
 import shlex
 import shutil
 import signal
@@ -52,9 +54,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
             signal.signal(number, signal.SIG_IGN)
         print("interrupted; nothing is left running", file=sys.stderr)
         return 128 + signal.SIGINT
+    except BrokenPipeError:
+        _drop_output()
+        return 128 + signal.SIGPIPE  # whoever read it has seen enough
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        _drop_output()
+        print(f"the demo has no room to write to: {error}", file=sys.stderr)
+        return 1
     except WindlassError as error:
         print(f"\nthe demo failed: {error} ({error.code})", file=sys.stderr)
         return 1
+
+
+def _drop_output() -> None:
+    """What is still buffered must not fail once more at the exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(view: View) -> int:
