@@ -1,8 +1,10 @@
 """Where a server lives: default places, foreign directories, long paths, other versions' data."""
 
 import os
+import pwd
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -10,7 +12,14 @@ import pytest
 
 from tests.embedded.stage import Actor, all_gone, answers, eventually, users
 from windlass.db.embedded import EmbeddedServer, find_providers
-from windlass.db.embedded.home import LONGEST_SOCKET_PATH, SYSTEM_STATE, Home, default_data_dir
+from windlass.db.embedded.account import server_account
+from windlass.db.embedded.home import (
+    LONGEST_SOCKET_PATH,
+    SYSTEM_STATE,
+    Home,
+    default_data_dir,
+    persistent_home,
+)
 from windlass.errors import InvalidInput
 
 is_root = os.geteuid() == 0
@@ -80,6 +89,35 @@ def test_a_file_where_the_data_should_go(new_data_dir: Callable[[bool], Path]) -
         with pytest.raises(InvalidInput, match=f"{file} is a file"):
             EmbeddedServer.start(place)
     assert file.read_text() == "mine"
+
+
+@contextmanager
+def unprivileged() -> Iterator[None]:
+    """Root can enter everything, so root is somebody else for a moment."""
+    user = os.geteuid()
+    os.seteuid(pwd.getpwnam("nobody").pw_uid if user == 0 else user)
+    try:
+        yield
+    finally:
+        os.seteuid(user)
+
+
+@pytest.mark.parametrize("name", ["", "data", "data/of/mine"])
+def test_a_directory_that_one_may_not_enter_is_told_in_a_sentence(name: str, place: Path) -> None:
+    closed = place / "closed"
+    closed.mkdir(mode=0o000)
+    with (
+        unprivileged(),
+        pytest.raises(InvalidInput, match=f"cannot look for {closed}.*: Permission denied; choose another"),
+    ):
+        persistent_home(closed / name, server_account())
+    closed.chmod(0o700)
+    assert list(closed.iterdir()) == []
+
+
+def test_a_name_that_no_file_can_have(place: Path) -> None:
+    with pytest.raises(InvalidInput, match="File name too long; choose another data directory"):
+        EmbeddedServer.start(place / ("x" * 300))
 
 
 @by_user

@@ -148,11 +148,11 @@ def default_data_dir(environ: Mapping[str, str] = os.environ) -> Path:
 def persistent_home(data_dir: Path, account: Account) -> Home:
     """Open or make the home at `data_dir`; what exists already keeps its owner and its mode."""
     root = Path(os.path.realpath(data_dir.expanduser()))
-    if (root / "PG_VERSION").exists():
+    if _is_there(root / "PG_VERSION"):
         raise InvalidInput(
             f"{root} is itself a PostgreSQL data directory: name a directory of Windlass's own"
         )
-    existing = next(path for path in [root, *root.parents] if path.exists())
+    existing = next(path for path in [root, *root.parents] if _is_there(path))
     if not existing.is_dir():
         raise InvalidInput(f"{existing} is a file: name a directory for the data with WINDLASS_DATA_DIR")
     _check_reachable(existing, account)
@@ -163,6 +163,18 @@ def persistent_home(data_dir: Path, account: Account) -> Home:
     if not stat.S_ISDIR(entry.st_mode) or not os.access(root, os.W_OK | os.X_OK):
         raise InvalidInput(f"{root} is not a directory that this user can write")
     return Home(root)
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:  # it may be there, behind a directory that this user may not enter
+        raise InvalidInput(
+            f"cannot look for {path}: {error.strerror}; choose another data directory with WINDLASS_DATA_DIR"
+        ) from error
+    return True
 
 
 def temporary_bases(account: Account) -> list[Path]:
@@ -197,7 +209,7 @@ def _check_reachable(directory: Path, account: Account) -> None:
 
 
 def _make_missing(root: Path, account: Account) -> None:
-    missing = [path for path in [root, *root.parents] if not path.exists()]
+    missing = [path for path in [root, *root.parents] if not _is_there(path)]
     home_mode = 0o711 if account.is_lent else 0o700
     for path in reversed(missing):
         mode = home_mode if path == root else 0o755
