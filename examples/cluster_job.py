@@ -1,12 +1,14 @@
 """A cluster job: work on three nodes, one of them killed, then the leader's action on what the others did.
 
-Needs a database: set WINDLASS_DATABASE_URL, or let `windlass up` run in another terminal.
+Needs a database: set WINDLASS_DATABASE_URL, or let `windlass up` run in another terminal.  No other
+application may run there: its node may be the leader, which must know the kind.
 """
 
 import asyncio
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 
 from windlass import JobContext, LeaderContext, Windlass
 from windlass.node import run_node
@@ -35,8 +37,11 @@ def serve(name: str) -> None:
     run_node(settings, app, ready=lambda _node: print("ready", flush=True))
 
 
-def start(name: str) -> "subprocess.Popen[str]":
+def start(name: str, running: ExitStack) -> "subprocess.Popen[str]":
+    """A node that is ready; it is stopped when `running` is left, however that comes."""
     node = subprocess.Popen([sys.executable, __file__, name], stdout=subprocess.PIPE, text=True)
+    running.callback(node.communicate)
+    running.callback(node.terminate)
     assert node.stdout is not None
     assert node.stdout.readline() == "ready\n"
     return node
@@ -44,8 +49,8 @@ def start(name: str) -> "subprocess.Popen[str]":
 
 def main() -> None:
     names = ("node-1", "node-2", "node-3")
-    nodes = [start(name) for name in names]
-    with app:
+    with ExitStack() as running, app:
+        nodes = [start(name, running) for name in names]
         while sum(node.member for node in app.sync.list_nodes()) < len(names):
             time.sleep(0.1)
         handle = warm_cache.create_sync("prices")
@@ -53,9 +58,6 @@ def main() -> None:
         print(handle.wait(timeout=60))
         found = app.sync.get_cluster_job(handle.id)
         print(f"{found.done} of {len(found.parts)} parts done, {found.needed} were needed")
-    for node in nodes:
-        node.terminate()
-        node.communicate()
 
 
 if __name__ == "__main__":

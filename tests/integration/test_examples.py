@@ -1,14 +1,18 @@
 """The examples do what they say."""
 
+import contextlib
 import os
 import re
 import runpy
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.integration.command import PATIENCE, Command, eventually
 from tests.pooler import environment_for
 from tests.support import Database
 
@@ -47,3 +51,46 @@ def test_example(db: Database, name: str) -> None:
     # Of what asyncio's debug mode complains, slowness alone is the machine's fault.
     faults = [line for line in done.stderr.splitlines() if not _SLOW.fullmatch(line)]
     assert (done.returncode, faults) == (0, [])
+
+
+OTHERS = """
+from windlass import Windlass
+
+app = Windlass()
+
+
+@app.cluster_job()
+async def count_shelves() -> None: ...
+"""
+
+
+def test_the_nodes_of_an_example_that_fails_end_with_it(db: Database, tmp_path: Path) -> None:
+    """The leader is somebody else's, and refuses a cluster job of whose kind it knows nothing."""
+    (tmp_path / "catalogue.py").write_text(OTHERS)
+    command = Command(tmp_path, db.url())
+    with (
+        command.running("worker", "catalogue:app", "--name", "their-node"),
+        (tmp_path / "said").open("w+") as said,
+    ):
+        eventually(lambda: any(node["leads"] for node in nodes(command)), "there is a leader")
+        example = subprocess.Popen(
+            [sys.executable, str(EXAMPLES / "cluster_job.py")],
+            env=command.environment,
+            stdout=subprocess.DEVNULL,
+            stderr=said,
+            start_new_session=True,
+        )
+        try:
+            assert example.wait(timeout=PATIENCE) == 1
+            said.seek(0)
+            assert "warm_cache" in said.read().splitlines()[-1]
+            assert [node["name"] for node in nodes(command)] == ["their-node"]
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(example.pid, signal.SIGKILL)
+
+
+def nodes(command: Command) -> list[Any]:
+    """Those that run."""
+    items: list[Any] = command.here("nodes", "--json").ok().json["items"]
+    return [node for node in items if node["active"]]
