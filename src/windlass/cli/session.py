@@ -28,7 +28,14 @@ def open_client(
 ) -> Iterator[SyncClient]:
     """A client for one command; a database that cannot be reached is an error at once."""
     settings = read_settings(database_url)
-    client = SyncClient(settings, tenant=tenant, actor=actor_name(), patience=patience, pool_size=1)
+    client = SyncClient(
+        settings,
+        tenant=tenant,
+        actor=actor_name(),
+        patience=patience,
+        pool_size=1,
+        checks_tenants=True,
+    )
     with client:
         yield client
 

@@ -41,8 +41,10 @@ class Settled:
     """False on a caller's connection, where nothing is repeated and nothing is split."""
     decode_result: Callable[[str, Any], Any] | None = None
     """Given a kind and a stored result, what a waiter gets."""
+    checks_tenants: bool = False
+    """Ask whether there is a tenant that is named by its id: a reader of nobody's jobs just finds none."""
     tenants: dict[str, UUID] = field(default_factory=lambda: dict(_WELL_KNOWN))
-    """The ids behind the slugs that were used so far."""
+    """The ids behind the slugs that were used so far, and the ids that were checked."""
 
 
 class Core:
@@ -70,7 +72,13 @@ class Core:
             return (yield from self._home())
         if not isinstance(name, str | UUID):
             raise InvalidInput(f"a tenant is named by its slug or its id, not by {shown(name)}")
-        found = name if isinstance(name, UUID) else (_as_uuid(name) or self.settled.tenants.get(name))
+        found = name if isinstance(name, UUID) else _as_uuid(name)
+        if found is not None:
+            if self.settled.checks_tenants and str(found) not in self.settled.tenants:
+                yield from self._safely(rpc_client.tenant_slug(found))
+                self.settled.tenants[str(found)] = found
+            return found
+        found = self.settled.tenants.get(str(name))
         if found is None:
             slug = check_slug(str(name))
             found = yield from self._safely(rpc_client.tenant_id(slug))

@@ -166,8 +166,10 @@ class SyncClient:
         patience: float = PATIENCE_SECONDS,
         pool_size: int = POOL_SIZE,
         decode_result: Callable[[str, Any], Any] | None = None,
+        checks_tenants: bool = False,
     ) -> None:
         settled = _settle(settings, tenant, actor, patience, decode_result)
+        settled = replace(settled, checks_tenants=checks_tenants)
         self._carrier: PoolCarrier | ForeignCarrier = PoolCarrier(settings, size=pool_size, patience=patience)
         self._operations: Operations[SyncJobHandle[Any]] = Operations(settled, self._make_handle)
 

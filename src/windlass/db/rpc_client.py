@@ -22,6 +22,7 @@ __all__ = [
     "redrive_jobs",
     "reschedule_job",
     "tenant_id",
+    "tenant_slug",
 ]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -74,6 +75,10 @@ _TRANSITION = Columns(Transition.from_row, json="details", plain="at what actor 
 
 def tenant_id(slug: str) -> Call[UUID]:
     return Call("select windlass.tenant_id($1::text)", (slug,), lambda rows: read_uuid(rows[0][0]))
+
+
+def tenant_slug(tenant: UUID) -> Call[str]:
+    return Call("select windlass.tenant_slug($1::uuid)", (tenant,), lambda rows: str(rows[0][0]))
 
 
 def clock() -> Call[datetime]:
