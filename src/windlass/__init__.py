@@ -79,8 +79,20 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
-    if home is None:
+    if home is not None:
+        value = getattr(importlib.import_module(home), name)
+    elif name == "__version__":
+        value = _version()
+    else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(home), name)
     globals()[name] = value
     return value
+
+
+def _version() -> str:
+    from importlib import metadata
+
+    try:
+        return metadata.version("windlass-jobs")
+    except metadata.PackageNotFoundError:
+        return "unknown"  # run from a source tree that was never installed

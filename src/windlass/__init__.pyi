@@ -19,6 +19,8 @@ from windlass.errors import (
 from windlass.model import Cancel, Job, JobState, NewJob, RetryAfter, RetryPolicy, Skip, Snooze
 from windlass.worker.context import JobContext
 
+__version__: str
+
 __all__ = [
     "Cancel",
     "Forbidden",

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import windlass
 from windlass.cli.main import run
 from windlass.cli.tree import COMMANDS, Entry, load_command
 
@@ -58,6 +59,21 @@ def test_help_shows_no_type_of_flags(words: list[str], capsys: pytest.CaptureFix
     shown = capsys.readouterr().out
     assert "--help" in shown
     assert "bool" not in shown
+
+
+@pytest.mark.parametrize(
+    "words", [["--version"], ["--debug", "--version"], ["--version", "--json"], ["--json", "--version"]]
+)
+def test_the_version_is_found_where_others_have_it(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([word.replace("--version", "version") for word in words]) == 0
+    version = capsys.readouterr().out
+    assert windlass.__version__ in version
+    assert run(words) == 0
+    assert capsys.readouterr().out == version
+    assert run(["--help"]) == 0
+    assert "--version" in capsys.readouterr().out
 
 
 def test_help_imports_no_command() -> None:

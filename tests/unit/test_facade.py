@@ -4,6 +4,7 @@ import ast
 import importlib
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,11 @@ def test_the_stub_says_the_same(package: str) -> None:
 
 def test_every_error_that_a_function_of_the_database_raises_can_be_caught_by_its_name() -> None:
     assert {error.__name__ for error in ERROR_CLASSES if error.sqlstate} <= set(windlass.__all__)
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert windlass.__version__ == metadata.version("windlass-jobs")
+    assert "__version__" not in windlass.__all__
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -37,6 +37,9 @@ def windlass(
     as_json: AsJson = False,
     database_url: DatabaseUrl = None,
     tenant: TenantName = None,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the versions, as the command version does.")
+    ] = False,
 ) -> None:
     """Durable jobs on PostgreSQL: hand over work, run it, watch it, mend it.
 

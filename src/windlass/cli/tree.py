@@ -73,6 +73,8 @@ def common_last(words: Sequence[str]) -> list[str]:
     while place < len(words) and (name := words[place].partition("=")[0]) in _COMMON:
         place += 1 if "=" in words[place] else 1 + _COMMON[name]
     ahead, rest = list(words[:place]), list(words[place:])
+    if rest[:1] == ["--version"]:
+        rest[0] = "version"  # many look for it there
     if not rest or rest[0].startswith("-"):
         return list(words)
     end = rest.index("--") if "--" in rest else len(rest)

@@ -3,12 +3,10 @@
 import platform
 from importlib import metadata
 
+import windlass
 from windlass.cli.options import AsJson
 from windlass.cli.output import print_json, say
 from windlass.cli.tree import single
-
-DISTRIBUTION = "windlass-jobs"
-
 
 app = single()
 
@@ -21,7 +19,7 @@ def version(as_json: AsJson = False) -> None:
       windlass version --json | jq -r .windlass
     """
     found = {
-        "windlass": _version(DISTRIBUTION),
+        "windlass": windlass.__version__,
         "python": platform.python_version(),
         "psycopg": _version("psycopg"),
         "platform": platform.platform(),
@@ -36,4 +34,4 @@ def _version(distribution: str) -> str:
     try:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:
-        return "unknown"  # run from a source tree that was never installed
+        return "unknown"
