@@ -37,10 +37,22 @@ def test_queues(windlass: Command) -> None:
 
 
 def test_tenants(windlass: Command, db: Database) -> None:
-    created = windlass.here("tenants", "create", "acme", "--name", "Acme Ltd").ok().out.strip()
+    new = windlass.here("tenants", "create", "acme", "--name", "Acme Ltd", "--json").ok()
+    assert (new.json["created"], new.err) == (True, "")
+    created = new.json["id"]
     again = windlass.here("tenants", "create", "acme", "--name", "Acme Ltd", "--json").ok().json
-    assert again == {"id": created, "slug": "acme"}
-    assert windlass.here("tenants", "create", "acme", "--name", "Other").code == 4
+    assert again == {"id": created, "slug": "acme", "created": False}
+    told = windlass.here("tenants", "create", "acme").ok()
+    assert (told.out.strip(), told.err) == (
+        created,
+        "the slug 'acme' is taken: this is the tenant that was there before\n",
+    )
+    refused = windlass.here("tenants", "create", "acme", "--name", "Other")
+    assert refused.code == 4
+    assert refused.err.splitlines() == [
+        "windlass: the slug 'acme' belongs to the tenant 'Acme Ltd' [idempotency_conflict]",
+        "  Choose another slug; without a name that tenant is found as it is.",
+    ]
     assert windlass.here("tenants", "create", "Not A Slug").code == 6
 
     theirs = windlass.here("enqueue", "greet", "--tenant", created).ok().out.strip()

@@ -71,6 +71,9 @@ async def test_what_no_node_takes(shop: Shop) -> None:
 
 def test_roles(shop: Shop) -> None:
     acme = shop.app.sync.create_tenant("acme", "Acme")
+    assert shop.app.sync.find_tenant("acme") == acme
+    with pytest.raises(NotFound, match="there is no tenant 'globex'"):
+        shop.app.sync.find_tenant("globex")
     shop.app.sync.bind_role("test_producer", "acme")
     with SyncClient(Settings(database_url=shop.db.url("producer"), tenant="acme")) as bound:
         assert bound.enqueue_job("a").tenant_id == acme

@@ -6,11 +6,12 @@ from typing import Annotated
 import typer
 
 from windlass.cli.options import AsJson, DatabaseUrl, Reason
-from windlass.cli.output import Column, print_json, print_table, say
+from windlass.cli.output import Column, note, print_json, print_table, say
 from windlass.cli.session import open_client
 from windlass.cli.text import brief_stamp, stamp
 from windlass.cli.tree import listing_group
 from windlass.client import SyncClient
+from windlass.errors import NotFound
 from windlass.model import Tenant
 
 PAGE = 500
@@ -73,11 +74,22 @@ def create_tenant(
       windlass tenants create acme --name "Acme Ltd"
     """
     with open_client(database_url) as client:
+        created = not _exists(client, slug)
         tenant_id = client.create_tenant(slug, name, reason=reason)
     if as_json:
-        print_json({"id": tenant_id, "slug": slug})
-    else:
-        say(str(tenant_id))
+        print_json({"id": tenant_id, "slug": slug, "created": created})
+        return
+    if not created:
+        note(f"the slug {slug!r} is taken: this is the tenant that was there before")
+    say(str(tenant_id))
+
+
+def _exists(client: SyncClient, slug: str) -> bool:
+    try:
+        client.find_tenant(slug)
+    except NotFound:
+        return False
+    return True
 
 
 @app.command("set")

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from windlass.client.core import Core, TenantName, as_id, optional_moment
 from windlass.client.effects import Operation, asking
-from windlass.db import rpc_operator
+from windlass.db import rpc_client, rpc_operator
 from windlass.model import Gate, Node, Page, Queue, Tenant, Unserved, check_slug
 
 __all__ = ["InstallationOperations"]
@@ -87,6 +87,10 @@ class InstallationOperations(Core):
         """Create a tenant; the same slug and name again give the same one."""
         call = rpc_operator.create_tenant(check_slug(slug), name, reason, self._actor(actor))
         return (yield from self._safely(call))
+
+    def find_tenant(self, slug: str) -> Operation[UUID]:
+        """The id of the tenant with this slug; NotFound if there is none."""
+        return (yield from self._safely(rpc_client.tenant_id(check_slug(slug))))
 
     def list_tenants(self, *, limit: int = 100, cursor: str | None = None) -> Operation[Page[Tenant]]:
         """Tenants by slug, with their load."""

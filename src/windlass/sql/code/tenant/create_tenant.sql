@@ -31,7 +31,7 @@ begin
     select t.id, t.name into v_id, v_other from windlass_data.tenant as t where t.slug = p_slug;
     if p_name is not null and v_other <> p_name then
       raise exception 'the slug % belongs to the tenant %', quote_literal(p_slug), quote_literal(v_other)
-        using errcode = 'WL002';
+        using errcode = 'WL002', hint = 'Choose another slug; without a name that tenant is found as it is.';
     end if;
   end if;
   return v_id;
