@@ -85,6 +85,14 @@ def test_no_error_message_can_play_with_the_terminal() -> None:
     assert "\x1b" not in report(*describe(InvalidInput("bad \x1b[2J name")), as_json=False)
 
 
+def test_an_error_of_a_handler_stays_on_one_line() -> None:
+    error = JobFailed("job 7 is dead: no such address\nwindlass: all is well [ok]\ttruly")
+    (line,) = report(*describe(error), as_json=False).splitlines()
+    assert (
+        line == "windlass: job 7 is dead: no such address\\nwindlass: all is well [ok]\\ttruly [job_failed]"
+    )
+
+
 def test_a_traceback_is_shown_only_when_asked_for() -> None:
     try:
         raise ValueError("surprise")

@@ -130,7 +130,9 @@ def report(
         if error is not None:
             found["traceback"] = "".join(traceback.format_exception(error))
         return json.dumps({"error": found})
-    shown = f"windlass: {clean(message, lines=True)} [{code}]" if message else ""
+    # What a handler said of its error is data: only our own sentences may have lines.
+    said = clean(message, lines=code != "job_failed")
+    shown = f"windlass: {said} [{code}]" if message else ""
     if advice:
         shown += f"\n  {clean(str(advice), lines=True)}"
     if error is not None:
