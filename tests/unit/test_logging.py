@@ -232,6 +232,12 @@ def test_no_text_forges_a_human_line(message: str, value: str) -> None:
     assert "\r" not in text
 
 
+def test_a_human_line_has_what_is_known_and_times_as_everywhere_else() -> None:
+    due = datetime(2030, 1, 1, 9, 30, 0, 250_000, tzinfo=UTC)
+    text = HumanFormatter().format(record(cost_cents=None, run_at=due, queue="mail", tries=0))
+    assert text.endswith(" hello run_at=2030-01-01T09:30:00.250000Z queue=mail tries=0")
+
+
 class Mute:
     def __str__(self) -> str:
         raise KeyError("never")

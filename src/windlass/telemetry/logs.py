@@ -87,7 +87,7 @@ class JsonFormatter(logging.Formatter):
 
 
 class HumanFormatter(logging.Formatter):
-    """One line for a person: time, level, which job, what, and the rest as name=value."""
+    """One line for a person: time, level, which job, what, and what else is known as name=value."""
 
     def __init__(self, *, color: bool = False) -> None:
         super().__init__()
@@ -101,9 +101,9 @@ class HumanFormatter(logging.Formatter):
             parts.append(f"({duration} ms)")
         if getattr(record, "signal", None) not in _SAID_IN_WORDS:
             parts += [
-                f"{name}={value}"
+                f"{name}={_as_text(value)}"
                 for name, value in _extras(record, JOB_FIELDS).items()
-                if name not in ("signal", "node_id")
+                if value is not None and name not in ("signal", "node_id")
             ]
         text = " ".join(part for part in parts[2:] if part)
         if record.exc_info and record.exc_info[1]:
