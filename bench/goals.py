@@ -12,7 +12,7 @@ BEST = "best peer"
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A figure of Windlass against the same figure of another system, or of itself in another workload."""
+    """A figure of Windlass against a figure of another system, or of itself in another workload, or both."""
 
     what: str
     workload: str
@@ -20,40 +20,52 @@ class Goal:
     bound: float
     least: bool = True
     system: str | None = None
-    """What it is held against; `BEST` is the peer that did best."""
+    """What it is held against; `BEST` is the peer that did best. None is Windlass itself."""
     other: str | None = None
-    """Another workload of Windlass, in place of another system."""
+    """The workload that it is held against, where that is another."""
     absolute: bool = False
     """The figure itself is held against the bound."""
+    aim: bool = False
+    """Wished for, and no failure where it is missed."""
+    note: str = ""
+
+
+def _held(what: str, variant: str) -> tuple[Goal, ...]:
+    """A workload under a held snapshot: slope and mean beside its control, its end beside a peer's."""
+    workload, control = f"W6{variant}", f"W6c{variant}"
+    return (
+        Goal(f"{what}, last ÷ first ten seconds, against its control", workload, "ratio", 0.9, other=control),
+        Goal(f"{what}, mean rate, against its control", workload, "mean", 0.9, other=control),
+        Goal(
+            f"{what}, last ten seconds, against those of graphile-worker in W6",
+            workload,
+            "last",
+            5.0,
+            system="graphile-worker",
+            other="W6",
+        ),
+    )
 
 
 GOALS = (
     Goal("drain, one process, against graphile-worker", "W3", "rate", 1.0, system="graphile-worker"),
     Goal("drain, one process, against PgQueuer", "W3", "rate", 2.0, system="pgqueuer"),
-    Goal("drain, one process, against the floor", "W3", "rate", 0.6, system="floor"),
+    Goal("drain, one process, against the floor", "W3", "rate", 0.6, system="floor", aim=True),
     Goal("drain, two processes, against graphile-worker", "W3b", "rate", 1.0, system="graphile-worker"),
-    Goal("drain, two processes, against the floor", "W3b", "rate", 0.6, system="floor"),
+    Goal("drain, two processes, against the floor", "W3b", "rate", 0.6, system="floor", aim=True),
     Goal("bulk enqueue, against the best peer", "W2", "rate", 1.5, system=BEST),
-    Goal("bulk enqueue, against raw COPY", "W2", "rate", 0.7, system="floor"),
+    Goal("bulk enqueue, against raw COPY", "W2", "rate", 0.7, system="floor", aim=True),
     Goal("single enqueue, against the best peer", "W1", "rate", 1.0, system=BEST),
-    Goal("single enqueue, against a raw INSERT", "W1", "rate", 0.8, system="floor"),
+    Goal("single enqueue, against a raw INSERT", "W1", "rate", 0.8, system="floor", aim=True),
     Goal("32 clients, against inserts without a notice", "clients", "rate", 0.8, system="floor"),
     Goal("idle pickup p50, against the best peer", "W4", "p50", 1.0, least=False, system=BEST),
     Goal("idle pickup p99, against the best peer", "W4", "p99", 1.0, least=False, system=BEST),
     Goal("first 20,000 of 1,000,000, against a plain drain", "W5", "rate", 0.95, other="W3"),
-    Goal("held snapshot, against its control", "W6", "ratio", 0.9, other="W6c"),
-    Goal(
-        "held snapshot, last ten seconds, against graphile-worker",
-        "W6",
-        "last",
-        5.0,
-        system="graphile-worker",
-    ),
-    Goal(
-        "held snapshot with 100 tenants, against its control", "W6-tenants", "ratio", 0.9, other="W6c-tenants"
-    ),
-    Goal("held snapshot with retries, against its control", "W6-retries", "ratio", 0.9, other="W6c-retries"),
-    Goal("held snapshot with late commits, against its control", "W6-late", "ratio", 0.9, other="W6c-late"),
+    *_held("held snapshot", ""),
+    Goal("held snapshot, last ÷ first ten seconds: no slope", "W6", "ratio", 1.0, absolute=True, aim=True),
+    *_held("held snapshot with 100 tenants", "-tenants"),
+    *_held("held snapshot with retries", "-retries"),
+    *_held("held snapshot with late commits", "-late"),
     Goal("1,000 tenants, against one", "tenants-1000", "rate", 0.85, other="tenants-1"),
     Goal("10,000 tenants, against one", "tenants-10000", "rate", 0.75, other="tenants-1"),
     Goal("100 tenants with limits, against without", "limits-100", "rate", 0.85, other="tenants-100"),
@@ -70,6 +82,16 @@ GOALS = (
     Goal("beside 10,000,000 finished jobs, against a plain drain", "history", "rate", 0.95, other="W3"),
     Goal("handlers with 1 ms of waiting, against the floor", "io", "rate", 0.9, system="floor"),
     Goal("transactions per second of an idle worker", "idle", "per_worker", 3.0, least=False, absolute=True),
+    Goal(
+        "transactions per second of an idle worker",
+        "idle",
+        "per_worker",
+        1.0,
+        least=False,
+        absolute=True,
+        aim=True,
+        note="a poll each 500 ms makes 2 by itself",
+    ),
     Goal("worker memory, late against early", "memory", "growth", 1.1, least=False, absolute=True),
 )
 
@@ -79,13 +101,11 @@ def reached(results: Results, goal: Goal) -> tuple[Spread, str, bool] | None:
     own = (goal.workload, "windlass")
     if goal.absolute:
         spread, against = results.figure(*own, goal.figure), "–"
-    elif goal.other is not None:
-        spread, against = results.ratio(goal.figure, own, (goal.other, "windlass")), goal.other
     else:
-        system = best_peer(results, goal) if goal.system == BEST else goal.system
+        system = best_peer(results, goal) if goal.system == BEST else goal.system or "windlass"
         if system is None:
             return None
-        spread, against = results.ratio(goal.figure, own, (goal.workload, system)), system
+        spread, against = results.ratio(goal.figure, own, (goal.other or goal.workload, system)), system
     if spread is None:
         return None
     return spread, against, spread.median >= goal.bound if goal.least else spread.median <= goal.bound

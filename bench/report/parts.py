@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from bench.goals import BEST, GOALS, reached
 from bench.report.figures import headline, shown, shown_ratio
+from bench.report.markdown import one_line, table
 from bench.results import Results
 from bench.workloads.registry import WORKLOADS
 
@@ -15,7 +16,9 @@ TITLES = {
     "snapshot.svg": "jobs per second over time while a snapshot is held",
 }
 FEATURES = "feature-"
-COMPARED = ("W1", "W2", "clients", "W3", "W3b", "W4", "W5", "W6", "W6c")
+HELD = "W6"
+NOT_MEASURED = "Not measured in this run."
+COMPARED = ("W1", "W2", "clients", "W3", "W3b", "W4", "W5")
 
 
 def environment(results: Results, pictures: Sequence[str]) -> str:
@@ -38,7 +41,7 @@ def environment(results: Results, pictures: Sequence[str]) -> str:
     absent = "".join(f"\nAbsent: {gone['name']}, because {gone['reason']}.\n" for gone in results.absent)
     command = f"```sh\n{results.command}\n```"
     systems = [(f"`{one['name']}` {one['version']}", one["settings"]) for one in results.systems]
-    return "\n\n".join([command, _table(("", ""), rows), _table(("system", "settings"), systems), absent])
+    return "\n\n".join([command, table(("", ""), rows), table(("system", "settings"), systems), absent])
 
 
 def compared(results: Results, pictures: Sequence[str]) -> str:
@@ -50,24 +53,49 @@ def compared(results: Results, pictures: Sequence[str]) -> str:
         cells = [headline(results, name, system) for name in names]
         if any(cell != "–" for cell in cells):
             rows.append((system, *cells))
-    return _table(titles, rows)
+    return table(titles, rows)
 
 
 def goals(results: Results, pictures: Sequence[str]) -> str:
-    """What was aimed for and what came of it, misses included."""
+    """What had to be reached or was aimed for, and what came of it, misses included."""
     rows = []
     for goal in GOALS:
         bound = f"{'≥' if goal.least else '≤'} {goal.bound:g}"
         found = reached(results, goal)
+        what = goal.what + (f" ({goal.note})" if goal.note else "")
+        kind = "aim" if goal.aim else "must"
         if found is None:
-            rows.append((goal.workload, goal.what, bound, "not measured", ""))
+            rows.append((goal.workload, what, kind, bound, "not measured", ""))
             continue
         spread, against, enough = found
         apart = f" ({spread.low:.2f} to {spread.high:.2f})" if spread.runs > 1 else ""
         who = f", {against}" if goal.system == BEST else ""
         word = "yes" if enough else "**no**"
-        rows.append((goal.workload, goal.what + who, bound, f"{spread.median:.2f}{apart}", word))
-    return _table(("workload", "what", "aim", "measured", "reached"), rows)
+        rows.append((goal.workload, what + who, kind, bound, f"{spread.median:.2f}{apart}", word))
+    return table(("workload", "what", "kind", "bound", "measured", "reached"), rows)
+
+
+def held(results: Results, pictures: Sequence[str]) -> str:
+    """The rates behind W6 and its controls: a ratio of two slow windows is a good ratio, too."""
+    rows = []
+    for name in results.workload_names():
+        if not name.startswith(HELD):
+            continue
+        for system in results.system_names():
+            rates = [results.figure(name, system, figure) for figure in ("first", "last", "mean")]
+            if any(rates):
+                dead = shown(results.figure(name, system, "dead_rows"))
+                rows.append((name, system, *map(shown, rates), headline(results, name, system), dead))
+    titles = (
+        "workload",
+        "system",
+        "seconds 2 to 12, jobs/s",
+        "last ten seconds, jobs/s",
+        "mean, jobs/s",
+        "last ÷ first",
+        "dead rows at the end",
+    )
+    return table(titles, rows) if rows else NOT_MEASURED
 
 
 def more(results: Results, pictures: Sequence[str]) -> str:
@@ -75,7 +103,7 @@ def more(results: Results, pictures: Sequence[str]) -> str:
     rows = []
     for name in results.workload_names():
         workload = WORKLOADS[name]
-        if name in COMPARED or name.startswith(FEATURES) or not results.of(name, "windlass"):
+        if name in COMPARED or name.startswith((FEATURES, HELD)) or not results.of(name, "windlass"):
             continue
         also = ", ".join(
             f"{figure} {shown(results.figure(name, 'windlass', figure))}" for figure in workload.also
@@ -90,11 +118,7 @@ def more(results: Results, pictures: Sequence[str]) -> str:
                 also,
             )
         )
-    return (
-        _table(("workload", "what", "measured", "÷ W3", "also"), rows)
-        if rows
-        else "Not measured in this run."
-    )
+    return table(("workload", "what", "measured", "÷ W3", "also"), rows) if rows else NOT_MEASURED
 
 
 def costs(results: Results, pictures: Sequence[str]) -> str:
@@ -112,7 +136,7 @@ def costs(results: Results, pictures: Sequence[str]) -> str:
         "database, µs per job",
         "WAL bytes per job",
     )
-    return _table(titles, rows)
+    return table(titles, rows)
 
 
 def features(results: Results, pictures: Sequence[str]) -> str:
@@ -135,7 +159,7 @@ def features(results: Results, pictures: Sequence[str]) -> str:
         "database, µs per job",
         "WAL bytes per job",
     )
-    return _table(titles, rows) if rows else "Not measured in this run."
+    return table(titles, rows) if rows else NOT_MEASURED
 
 
 def pictures_of(results: Results, pictures: Sequence[str]) -> str:
@@ -144,23 +168,15 @@ def pictures_of(results: Results, pictures: Sequence[str]) -> str:
 
 def failures(results: Results, pictures: Sequence[str]) -> str:
     """Runs that gave no figure."""
-    rows = [(one.workload, one.system, str(one.rep + 1), _one_line(one.error)) for one in results.failures()]
-    return _table(("workload", "system", "repetition", "why"), rows) if rows else "None."
-
-
-def _one_line(text: str | None) -> str:
-    return " ".join((text or "").split())[:300].replace("|", "\\|")
-
-
-def _table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [titles, ["---"] * len(titles), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    rows = [(one.workload, one.system, str(one.rep + 1), one_line(one.error)) for one in results.failures()]
+    return table(("workload", "system", "repetition", "why"), rows) if rows else "None."
 
 
 PARTS: Mapping[str, Callable[[Results, Sequence[str]], str]] = {
     "environment": environment,
     "compared": compared,
     "goals": goals,
+    "held": held,
     "more": more,
     "costs": costs,
     "features": features,

@@ -11,7 +11,7 @@ import pytest
 
 from bench.drivers.protocol import Tally, payload_of
 from bench.drivers.windlass import _by_tenant
-from bench.goals import GOALS, reached
+from bench.goals import GOALS, Goal, reached
 from bench.options import command_line, parse
 from bench.peers.catalog import PEERS
 from bench.probe import Costs, cpu_seconds, resident_bytes
@@ -206,6 +206,62 @@ def test_goals_say_what_was_missed_and_against_whom() -> None:
     spread, against, enough = found
     assert (spread.median, against, enough) == (0.9, "pgqueuer", False)
     assert {goal.workload for goal in GOALS} <= set(WORKLOADS)
+
+
+def goal_of(workload: str, figure: str, **fields: object) -> Goal:
+    (found,) = [
+        goal
+        for goal in GOALS
+        if (goal.workload, goal.figure) == (workload, figure)
+        and all(getattr(goal, name) == value for name, value in fields.items())
+    ]
+    return found
+
+
+def held(workload: str, system: str, first: float, last: float, mean: float) -> Measurement:
+    figures = {"first": first, "last": last, "ratio": last / first, "mean": mean, "dead_rows": 7.0}
+    return measured(workload, system, 0, **figures)
+
+
+@pytest.mark.parametrize("variant", ["", "-tenants", "-retries", "-late"])
+def test_a_held_snapshot_is_judged_by_its_mean_and_its_end_too(variant: str) -> None:
+    """A queue that is slow from its first second has no slope."""
+    results = results_of(
+        held(f"W6{variant}", "windlass", 100.0, 100.0, 100.0),
+        held(f"W6c{variant}", "windlass", 1000.0, 900.0, 950.0),
+        held("W6", "graphile-worker", 80.0, 25.0, 40.0),
+    )
+    slope, mean, end = (
+        reached(results, goal_of(f"W6{variant}", figure, absolute=False))
+        for figure in ("ratio", "mean", "last")
+    )
+    assert slope is not None
+    assert slope[2]
+    assert mean is not None
+    assert not mean[2]
+    assert end is not None
+    assert (end[0].median, end[1], end[2]) == (4.0, "graphile-worker", False)
+
+
+def test_the_rates_of_held_snapshots_are_shown_for_every_system() -> None:
+    table = PARTS["held"](
+        results_of(
+            held("W6", "windlass", 100.0, 90.0, 95.0),
+            held("W6", "graphile-worker", 80.0, 25.0, 40.0),
+            held("W6c", "windlass", 110.0, 99.0, 105.0),
+        ),
+        [],
+    )
+    assert "| W6 | windlass | 100 | 90.0 | 95.0 | 0.90 | 7.00 |" in table
+    assert "| W6 | graphile-worker | 80.0 | 25.0 | 40.0 | 0.31 | 7.00 |" in table
+    assert "| W6c | windlass | 110 | 99.0 | 105 | 0.90 | 7.00 |" in table
+
+
+def test_what_is_only_aimed_for_is_shown_as_such() -> None:
+    rows = PARTS["goals"](results_of(measured("idle", "windlass", per_worker=2.0)), []).splitlines()
+    assert "| idle | transactions per second of an idle worker | must | ≤ 3 | 2.00 | yes |" in rows
+    note = "a poll each 500 ms makes 2 by itself"
+    assert f"| idle | transactions per second of an idle worker ({note}) | aim | ≤ 1 | 2.00 | **no** |" in rows
 
 
 def whole_results() -> Results:
