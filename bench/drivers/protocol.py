@@ -73,6 +73,10 @@ class Driver(ABC):
     async def open(self, clients: int) -> None:
         """Connect as a producer, so that so many can enqueue at once."""
 
+    async def open_apart(self, clients: int) -> None:
+        """The same for clients that share nothing; where `open` gives each a connection, it does that."""
+        await self.open(clients)
+
     @abstractmethod
     async def enqueue(self, number: int) -> None:
         """Enqueue one job; it is durable on return."""
@@ -107,8 +111,8 @@ class Session:
     async def setup(self) -> None:
         await self.driver.setup()
 
-    async def open(self, clients: int = 1) -> None:
-        await self.driver.open(clients)
+    async def open(self, clients: int = 1, apart: bool = False) -> None:
+        await (self.driver.open_apart if apart else self.driver.open)(clients)
 
     async def single(self, first: int, count: int) -> dict[str, Any]:
         """One after the other, each awaited."""

@@ -35,6 +35,7 @@ class WindlassDriver(Driver):
         self._clients = 1
         self._heard: deque[Signal] = deque(maxlen=1)
         self._client: AsyncClient | None = None
+        self._apart: list[AsyncClient] = []
         self._worker: Worker | None = None
         self._register()
 
@@ -65,6 +66,12 @@ class WindlassDriver(Driver):
         self._client = AsyncClient(self._settings, pool_size=clients)
         await self._client.list_queues()
 
+    async def open_apart(self, clients: int) -> None:
+        """As many applications as there are clients: what one gathers, another does not see."""
+        await self.open(1)
+        self._apart = [AsyncClient(self._settings, pool_size=1) for _ in range(clients)]
+        await asyncio.gather(*(client.list_queues() for client in self._apart))
+
     @property
     def client(self) -> AsyncClient:
         if self._client is None:
@@ -72,7 +79,8 @@ class WindlassDriver(Driver):
         return self._client
 
     async def enqueue(self, number: int) -> None:
-        await self.client.enqueue(self._send.new(**payload_of(number)))
+        client = self._apart[number % len(self._apart)] if self._apart else self.client
+        await client.enqueue(self._send.new(**payload_of(number)))
 
     async def enqueue_many(self, numbers: range, options: dict[str, Any]) -> None:
         kind = options.get("kind", KIND)

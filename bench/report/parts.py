@@ -18,7 +18,7 @@ TITLES = {
 FEATURES = "feature-"
 HELD = "W6"
 NOT_MEASURED = "Not measured in this run."
-COMPARED = ("W1", "W2", "clients", "W3", "W3b", "W4", "W5")
+COMPARED = ("W1", "W2", "clients", "clients-apart", "W3", "W3b", "W4", "W5")
 
 
 def environment(results: Results, pictures: Sequence[str]) -> str:

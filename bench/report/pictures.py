@@ -11,7 +11,7 @@ __all__ = ["PICTURES"]
 
 
 def throughput(results: Results) -> str | None:
-    panels = [_panel(results, name, "rate") for name in ("W1", "W2", "clients", "W3", "W3b")]
+    panels = [_panel(results, name, "rate") for name in ("W1", "W2", "clients", "clients-apart", "W3", "W3b")]
     found = [panel for panel in panels if panel is not None]
     return bar_chart("Jobs per second", found, peers_of(results)) if found else None
 

@@ -1,6 +1,7 @@
 """W1, W2 and single enqueues from many clients: how fast jobs get in, durable at return."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from bench.drivers.protocol import WARM_UP
 from bench.probe import Costs
@@ -33,10 +34,15 @@ async def in_bulk(trial: Trial) -> Outcome:
     return await _entered(trial, count, first + count, answer["ns"], await meter.stop(count))
 
 
-async def from_many_clients(trial: Trial) -> Outcome:
-    """32 connections of one process, each with one enqueue under way at a time."""
+async def from_many_clients(trial: Trial, *, apart: bool) -> Outcome:
+    """32 at once, each with one enqueue under way at a time.
+
+    As callers of one application they may share what it shares: Windlass puts their enqueues into common
+    statements on one connection.  Apart they have a client and a connection each.  The floor and the peers
+    share nothing either way: a pool gives each caller a connection of its own.
+    """
     count = trial.size(20_000)
-    producer = await trial.producer(CLIENTS)
+    producer = await trial.producer(CLIENTS, apart=apart)
     warm = WARM_UP * CLIENTS
     await producer.call("spread", first=0, count=warm, clients=CLIENTS)
     meter = await trial.meter(producer)
@@ -58,5 +64,16 @@ def _workload(name: str, title: str, run: Callable[[Trial], Awaitable[Outcome]],
 WORKLOADS = (
     _workload("W1", "single enqueue, one producer, each awaited", one_by_one, "single"),
     _workload("W2", "bulk enqueue, 10,000 a call", in_bulk, "bulk"),
-    _workload("clients", f"single enqueues from {CLIENTS} clients at once", from_many_clients, "clients"),
+    _workload(
+        "clients",
+        f"single enqueues from {CLIENTS} callers of one application at once",
+        partial(from_many_clients, apart=False),
+        "clients",
+    ),
+    _workload(
+        "clients-apart",
+        f"single enqueues from {CLIENTS} clients that share nothing",
+        partial(from_many_clients, apart=True),
+        "clients",
+    ),
 )
