@@ -1,8 +1,9 @@
 """The floor: the same work as bare SQL over asyncpg, with nothing that a product needs.
 
 Jobs are rows; a claim marks 500 of them by an UPDATE, a completion deletes them; the next claim runs beside
-it on a second connection.  `low_water` makes the claim skip what it has passed, and look again from the start
-now and then.  `notify` sends a notice with each single enqueue.
+it on a second connection.  Where handlers wait for something, `Flow` keeps them all busy.  `low_water` makes
+the claim skip what it has passed, and look again from the start now and then.  `notify` sends a notice with
+each single enqueue.
 """
 
 import asyncio
@@ -13,6 +14,7 @@ from typing import Any
 
 import asyncpg
 
+from bench.drivers.flow import Flow
 from bench.drivers.protocol import Driver, main, payload_of
 
 BATCH = 500
@@ -73,10 +75,13 @@ class Floor(Driver):
         self._concurrency = options.get("concurrency") or BATCH
         self._claimer, self._reporter, self._ear = [await asyncpg.connect(self.url) for _ in range(3)]
         await self._ear.add_listener("job", lambda *_: self._woken.set())
-        self._worker = asyncio.create_task(self._work())
+        self._flow = self._make_flow() if self._io_seconds else None
+        self._worker = asyncio.create_task(self._flow.run() if self._flow else self._work())
 
     async def stop_worker(self) -> None:
         self._stopping = True
+        if self._flow is not None:
+            self._flow.stop()
         self._woken.set()
         await self._worker
 
@@ -99,24 +104,39 @@ class Floor(Driver):
                 ids = [row[0] for row in rows]
                 reporting = asyncio.create_task(self._reporter.execute(DELETE, ids))
             else:
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(self._woken.wait(), POLL_SECONDS)
+                await self._nap()
         if reporting is not None:
             await reporting
 
     async def _run(self, rows: list[Any]) -> None:
-        if not self._io_seconds:
-            for row in rows:
-                await self._handle(json.loads(row[1]))
-            return
-        slots = asyncio.Semaphore(self._concurrency)
+        for row in rows:
+            await self._handle(json.loads(row[1]))
 
-        async def one(row: Any) -> None:
-            async with slots:
-                await self._handle(json.loads(row[1]))
-                await asyncio.sleep(self._io_seconds)
+    def _make_flow(self) -> Flow:
+        async def claim() -> list[Any]:
+            self._woken.clear()
+            rows: list[Any] = await self._claimer.fetch(CLAIM, BATCH, 0)
+            return rows
 
-        await asyncio.gather(*(one(row) for row in rows))
+        async def handle(row: Any) -> None:
+            await self._handle(json.loads(row[1]))
+            await asyncio.sleep(self._io_seconds)
+
+        async def delete(ids: list[Any]) -> None:
+            await self._reporter.execute(DELETE, ids)
+
+        return Flow(
+            claim=claim,
+            handle=handle,
+            delete=delete,
+            nap=self._nap,
+            concurrency=self._concurrency,
+            least=BATCH,
+        )
+
+    async def _nap(self) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._woken.wait(), POLL_SECONDS)
 
     async def _handle(self, payload: dict[str, Any]) -> None:
         self.tally.ran(payload["n"])

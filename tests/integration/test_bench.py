@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from bench.runner import measure
 from bench.server import MeasuredServer
 from bench.systems.own import floors, windlass
 from bench.systems.system import System
+from bench.trial import Trial
 from bench.workloads.registry import WORKLOADS
 from tests.support import Server
 
@@ -47,6 +49,26 @@ async def test_the_floor_is_measured_and_balances(measured: MeasuredServer, work
     one = await run(measured, workload, FLOOR)
     assert one.error is None
     assert one.figures[WORKLOADS[workload].headline] != 0
+
+
+async def test_clients_that_share_nothing_have_a_connection_each(measured: MeasuredServer) -> None:
+    nothing: dict[str, Any] = {}
+    async with (
+        measured.fresh(migrated=True) as database,
+        Trial(measured, windlass(), database, 1.0, 1, lambda text: None, nothing) as trial,
+    ):
+        await (await trial.producer(8, apart=True)).call("spread", first=0, count=32, clients=8)
+        connected = await trial.connection.fetchval(
+            "select count(*) from pg_stat_activity"
+            " where datname = current_database() and pid <> pg_backend_pid() and query ~ 'enqueue'"
+        )
+        assert connected == 8
+        assert await trial.entered() == 32
+
+
+async def test_the_floor_under_waiting_handlers_balances(measured: MeasuredServer) -> None:
+    one = await run(measured, "io", FLOOR)
+    assert one.error is None
 
 
 async def test_a_job_that_no_handler_saw_fails_the_run(measured: MeasuredServer) -> None:
