@@ -1,12 +1,13 @@
 """Windlass through its public surface: the application object, its client and its worker."""
 
 import asyncio
-import logging
+import os
 import time
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -16,7 +17,7 @@ from bench.drivers.protocol import QUEUE, Driver, main, payload_of
 from windlass import NewJob, RetryPolicy, Windlass
 from windlass.client import AsyncClient
 from windlass.settings import Settings
-from windlass.telemetry import Signal, Telemetry
+from windlass.telemetry import Signal, Telemetry, configure_logging
 from windlass.worker.worker import Worker
 
 KIND, FLAKY, SLOW = "bench.send", "bench.flaky", "bench.io"
@@ -28,7 +29,8 @@ _SOON = RetryPolicy(base_seconds=0.1, factor=1.0, cap_seconds=0.1, jitter="none"
 class WindlassDriver(Driver):
     def __init__(self, config: dict[str, Any]) -> None:
         super().__init__(config)
-        logging.getLogger("windlass").setLevel(logging.CRITICAL)  # attempts fail on purpose
+        self._log = Path(os.devnull).open("w")  # noqa: SIM115 – for as long as the process
+        configure_logging("json", "info", self._log)  # as `windlass worker` does where no terminal is
         self._settings = Settings(database_url=self.url)
         self.app = Windlass(settings=self._settings)
         self._io_seconds = 0.0
@@ -100,6 +102,8 @@ class WindlassDriver(Driver):
         if variant := options.get("handler"):
             app = make_app(variant, self.tally.ran, KIND, QUEUE, settings=self._settings)
             telemetry = Telemetry([self._heard.append]) if variant == "telemetry" else None
+            if variant == "logging":
+                configure_logging("json", "debug", self._log)
         concurrency = options.get("concurrency") or CONCURRENCY
         self._worker = app.worker(queues=[QUEUE], concurrency=concurrency, telemetry=telemetry)
         await self._worker.__aenter__()

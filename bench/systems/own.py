@@ -2,6 +2,7 @@
 
 import sys
 from importlib.metadata import version
+from importlib.util import find_spec
 
 from bench.systems.system import ON_POSTGRESQL, System
 
@@ -35,8 +36,14 @@ def windlass() -> System:
         done_sql="select count(*) from windlass_data.attempt where ends = 'succeeded'",
         can=WINDLASS,
         migrated=True,
-        settings="worker with concurrency 200, all else as it comes; records, attempts and tenancy kept",
+        settings=f"worker with concurrency 200, {_loop()}; its log as JSON at level info, to nowhere;"
+        " all else as it comes; records, attempts and tenancy kept",
     )
+
+
+def _loop() -> str:
+    """Drivers run on it where it is installed, as `windlass worker` does."""
+    return "uvloop (the extra `fast`)" if find_spec("uvloop") else "the event loop of Python itself"
 
 
 def floors() -> tuple[System, ...]:

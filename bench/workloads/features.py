@@ -10,10 +10,12 @@ __all__ = ["TITLES", "WORKLOADS"]
 
 TITLES = {
     "plain": "a coroutine with three typed parameters",
+    "unchecked": "the same with parameters of any type: nothing is validated",
     "context": "a handler that takes a context, hence durable claims",
     "model": "a payload that is a pydantic model",
     "result": "a handler that returns a result",
     "thread": "a handler that is not a coroutine",
+    "logging": "a log at level debug: a line for each job",
     "telemetry": "a subscriber that hears every signal",
 }
 
