@@ -6,11 +6,13 @@ from argparse import Namespace
 from collections.abc import Sequence
 
 from bench.environment import describe
+from bench.files import load, merge, save
 from bench.options import command_line, parse
 from bench.peers.catalog import PEERS
 from bench.peers.install import Absent, install
+from bench.refusal import Refused
 from bench.report.table import print_list, print_results, print_verdicts
-from bench.results import Measurement, Results, load, merge, save
+from bench.results import Measurement, Results
 from bench.runner import make_plan, run_all
 from bench.server import open_server
 from bench.systems.own import floors, windlass
@@ -23,6 +25,14 @@ QUICK = ("windlass", "floor")
 
 
 def main(arguments: Sequence[str]) -> int:
+    try:
+        return _run(arguments)
+    except Refused as refused:
+        print(f"bench: {refused}", file=sys.stderr)
+        return 2
+
+
+def _run(arguments: Sequence[str]) -> int:
     options = parse(arguments)
     if options.list:
         print_list([windlass(), *floors()])

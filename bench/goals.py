@@ -114,18 +114,22 @@ def reached(results: Results, goal: Goal) -> tuple[Spread, str, bool] | None:
     own = (goal.workload, "windlass")
     if goal.absolute:
         spread, against = results.figure(*own, goal.figure), "–"
-    else:
-        system = best_peer(results, goal) if goal.system == BEST else goal.system or "windlass"
-        if system is None:
+    elif goal.system == BEST:
+        peers = durable_peers(results, goal)
+        if not peers:
             return None
-        spread, against = results.ratio(goal.figure, own, (goal.other or goal.workload, system)), system
+        spread = results.ratio(goal.figure, own, (goal.workload, peers[0]))
+        against = f"{peers[0]} (of {', '.join(sorted(peers))})"
+    else:
+        against = goal.system or "windlass"
+        spread = results.ratio(goal.figure, own, (goal.other or goal.workload, against))
     if spread is None:
         return None
     return spread, against, spread.median >= goal.bound if goal.least else spread.median <= goal.bound
 
 
-def best_peer(results: Results, goal: Goal) -> str | None:
-    """The durable peer with the best median; those on Redis do not have a job on disk when they say so."""
+def durable_peers(results: Results, goal: Goal) -> list[str]:
+    """Those that took part, the best first; on Redis a job is not on disk when its enqueue returns."""
     peers = [
         system["name"]
         for system in results.systems
@@ -136,6 +140,4 @@ def best_peer(results: Results, goal: Goal) -> str | None:
         for name in peers
         if (spread := results.figure(goal.workload, name, goal.figure))
     ]
-    if not found:
-        return None
-    return (max(found) if goal.least else min(found))[1]
+    return [name for _, name in sorted(found, reverse=goal.least)]

@@ -55,8 +55,14 @@ def command_line(arguments: Sequence[str]) -> str:
     words = [
         word for word in words if not word.startswith(("--cache-dir=", "--data-dir=", "--database-url="))
     ]
-    shown = [Path(word).name if "/" in word else word for word in words]
-    return " ".join(["./run bench", *shown])
+    return " ".join(["./run bench", *map(_shown, words)])
+
+
+def _shown(word: str) -> str:
+    """A path that leads out of the project by its name alone."""
+    option, equals, path = word.rpartition("=")
+    elsewhere = Path(path).is_absolute() or ".." in Path(path).parts
+    return f"{option}{equals}{Path(path).name}" if elsewhere else word
 
 
 def cache_dir() -> Path:

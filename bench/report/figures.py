@@ -4,7 +4,7 @@ from bench.results import Results
 from bench.stats import Spread
 from bench.workloads.registry import WORKLOADS
 
-__all__ = ["headline", "shown", "shown_ratio"]
+__all__ = ["headline", "runs", "shown", "shown_ratio"]
 
 
 def shown(spread: Spread | None) -> str:
@@ -19,6 +19,10 @@ def shown(spread: Spread | None) -> str:
 
 def shown_ratio(spread: Spread | None) -> str:
     return "–" if spread is None else f"{spread.median:.2f}"
+
+
+def runs(count: int) -> str:
+    return "1 run" if count == 1 else f"{count} runs"
 
 
 def headline(results: Results, workload: str, system: str) -> str:

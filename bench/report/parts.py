@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from bench.goals import BEST, GOALS, reached
-from bench.report.figures import headline, shown, shown_ratio
+from bench.report.environment import environment, unmeasured
+from bench.report.figures import headline, runs, shown, shown_ratio
 from bench.report.markdown import one_line, table
 from bench.results import Results
 from bench.workloads.registry import WORKLOADS
@@ -21,39 +22,22 @@ NOT_MEASURED = "Not measured in this run."
 COMPARED = ("W1", "W2", "clients", "clients-apart", "W3", "W3b", "W4", "W5")
 
 
-def environment(results: Results, pictures: Sequence[str]) -> str:
-    """Where, when, on what, and the command."""
-    at = results.environment
-    settings = ", ".join(f"`{name}={value}`" for name, value in at["settings"].items())
-    rows = [
-        ("measured", f"{at['at'][:10]}, revision `{at['revision']}`"),
-        ("machine", f"{at['cpu']}, {at['cores']} cores, {at['memory_gib']:g} GiB, {at['system']}"),
-        (
-            "one fsync of 8 kB",
-            "unknown" if at["fsync_us"] is None else f"{at['fsync_us']} µs on {at['file_system']}",
-        ),
-        ("PostgreSQL", f"{at['postgresql']}, {at['server']}"),
-        ("settings", settings),
-        ("Python, Node", f"{at['python']}, {at['node'] or 'none'}"),
-        ("repetitions, scale", f"{results.options['reps']}, {results.options['scale']:g}"),
-        ("load before", f"{at['load_before']:g}"),
-    ]
-    absent = "".join(f"\nAbsent: {gone['name']}, because {gone['reason']}.\n" for gone in results.absent)
-    command = f"```sh\n{results.command}\n```"
-    systems = [(f"`{one['name']}` {one['version']}", one["settings"]) for one in results.systems]
-    return "\n\n".join([command, table(("", ""), rows), table(("system", "settings"), systems), absent])
-
-
 def compared(results: Results, pictures: Sequence[str]) -> str:
-    """A row per system and a column per workload."""
+    """A row per system and a column per workload; what is missing is named."""
     names = [name for name in COMPARED if name in results.workload_names()]
-    titles = ("system", *(f"{name} {WORKLOADS[name].headline}, {WORKLOADS[name].unit}" for name in names))
+    titles = ("system", *(_column(results, name) for name in names))
     rows = []
     for system in results.system_names():
         cells = [headline(results, name, system) for name in names]
         if any(cell != "–" for cell in cells):
             rows.append((system, *cells))
-    return table(titles, rows)
+    gone = [f"{name} ({reason})" for name, reason in unmeasured(results)]
+    missing = f"\n\nNot measured: {', '.join(gone)}." if gone else ""
+    return table(titles, rows) + missing
+
+
+def _column(results: Results, name: str) -> str:
+    return f"{name} {WORKLOADS[name].headline}, {WORKLOADS[name].unit} ({runs(len(results.together(name)))})"
 
 
 def goals(results: Results, pictures: Sequence[str]) -> str:
@@ -68,10 +52,19 @@ def goals(results: Results, pictures: Sequence[str]) -> str:
             rows.append((goal.workload, what, kind, bound, "not measured", ""))
             continue
         spread, against, enough = found
-        apart = f" ({spread.low:.2f} to {spread.high:.2f})" if spread.runs > 1 else ""
+        apart = f"{spread.low:.2f} to {spread.high:.2f}, " if spread.runs > 1 else ""
         who = f", {against}" if goal.system == BEST else ""
         word = "yes" if enough else "**no**"
-        rows.append((goal.workload, what + who, kind, bound, f"{spread.median:.2f}{apart}", word))
+        rows.append(
+            (
+                goal.workload,
+                what + who,
+                kind,
+                bound,
+                f"{spread.median:.2f} ({apart}{runs(spread.runs)})",
+                word,
+            )
+        )
     return table(("workload", "what", "kind", "bound", "measured", "reached"), rows)
 
 
@@ -85,7 +78,8 @@ def held(results: Results, pictures: Sequence[str]) -> str:
             rates = [results.figure(name, system, figure) for figure in ("first", "last", "mean")]
             if any(rates):
                 dead = shown(results.figure(name, system, "dead_rows"))
-                rows.append((name, system, *map(shown, rates), headline(results, name, system), dead))
+                count = str(len(results.chosen(name, system)))
+                rows.append((name, system, *map(shown, rates), headline(results, name, system), dead, count))
     titles = (
         "workload",
         "system",
@@ -94,6 +88,7 @@ def held(results: Results, pictures: Sequence[str]) -> str:
         "mean, jobs/s",
         "last ÷ first",
         "dead rows at the end",
+        "runs",
     )
     return table(titles, rows) if rows else NOT_MEASURED
 
@@ -116,9 +111,10 @@ def more(results: Results, pictures: Sequence[str]) -> str:
                 f"{headline(results, name, 'windlass')} {workload.unit}",
                 shown_ratio(ratio),
                 also,
+                str(len(results.chosen(name, "windlass"))),
             )
         )
-    return table(("workload", "what", "measured", "÷ W3", "also"), rows) if rows else NOT_MEASURED
+    return table(("workload", "what", "measured", "÷ W3", "also", "runs"), rows) if rows else NOT_MEASURED
 
 
 def costs(results: Results, pictures: Sequence[str]) -> str:

@@ -52,13 +52,15 @@ def _panel(results: Results, workload: str, figure: str) -> Panel | None:
         return None
     bars.sort(key=lambda bar: bar.value, reverse=not lower)
     title = f"{workload}  {WORKLOADS[workload].title}" + (f", {figure}" if lower else "")
+    count = len(results.together(workload))
+    title += f" (median of {count} runs)" if count > 1 else ""
     unit = WORKLOADS[workload].unit
     return Panel(title, f"{unit}, {'less' if lower else 'more'} is better", bars)
 
 
 def _median_curve(results: Results, workload: str, system: str) -> list[tuple[float, float]]:
     """The run in the middle, by its mean rate: a curve of medians would be nobody's."""
-    runs = [one for one in results.of(workload, system) if one.curve]
+    runs = [one for one in results.chosen(workload, system) if one.curve]
     if not runs:
         return []
     runs.sort(key=lambda one: one.figures["mean"])

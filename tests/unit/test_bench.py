@@ -2,6 +2,7 @@
 
 import base64
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,14 +12,16 @@ import pytest
 
 from bench.drivers.protocol import Tally, payload_of
 from bench.drivers.windlass import _by_tenant
+from bench.files import load, merge, save
 from bench.goals import GOALS, Goal, reached
 from bench.options import command_line, parse
 from bench.peers.catalog import PEERS
 from bench.probe import Costs, cpu_seconds, resident_bytes
+from bench.refusal import Refused
 from bench.report.parts import PARTS
 from bench.report.pictures import PICTURES
 from bench.report.render import _MARKED, DOCUMENT, fill, render
-from bench.results import Measurement, Results, load, merge, save
+from bench.results import Measurement, Results
 from bench.runner import make_plan
 from bench.server import _with
 from bench.stats import quantile, summarize
@@ -204,7 +207,7 @@ def test_goals_say_what_was_missed_and_against_whom() -> None:
     found = reached(results, goal)
     assert found is not None
     spread, against, enough = found
-    assert (spread.median, against, enough) == (0.9, "pgqueuer", False)
+    assert (spread.median, against, enough) == (0.9, "pgqueuer (of pg-boss, pgqueuer)", False)
     assert {goal.workload for goal in GOALS} <= set(WORKLOADS)
 
 
@@ -252,16 +255,16 @@ def test_the_rates_of_held_snapshots_are_shown_for_every_system() -> None:
         ),
         [],
     )
-    assert "| W6 | windlass | 100 | 90.0 | 95.0 | 0.90 | 7.00 |" in table
-    assert "| W6 | graphile-worker | 80.0 | 25.0 | 40.0 | 0.31 | 7.00 |" in table
-    assert "| W6c | windlass | 110 | 99.0 | 105 | 0.90 | 7.00 |" in table
+    assert "| W6 | windlass | 100 | 90.0 | 95.0 | 0.90 | 7.00 | 1 |" in table
+    assert "| W6 | graphile-worker | 80.0 | 25.0 | 40.0 | 0.31 | 7.00 | 1 |" in table
+    assert "| W6c | windlass | 110 | 99.0 | 105 | 0.90 | 7.00 | 1 |" in table
 
 
 def test_what_is_only_aimed_for_is_shown_as_such() -> None:
     rows = PARTS["goals"](results_of(measured("idle", "windlass", per_worker=2.0)), []).splitlines()
-    assert "| idle | transactions per second of an idle worker | must | ≤ 3 | 2.00 | yes |" in rows
+    assert "| idle | transactions per second of an idle worker | must | ≤ 3 | 2.00 (1 run) | yes |" in rows
     note = "a poll each 500 ms makes 2 by itself"
-    row = f"| idle | transactions per second of an idle worker ({note}) | aim | ≤ 1 | 2.00 | **no** |"
+    row = f"| idle | transactions per second of an idle worker ({note}) | aim | ≤ 1 | 2.00 (1 run) | **no** |"
     assert row in rows
 
 
@@ -293,9 +296,53 @@ def test_results_survive_their_file(tmp_path: Path) -> None:
     assert again.cost("W3", "windlass", "wal_bytes") == summarize([300.0])
     both = merge([again, again])
     assert [one.rep for one in both.of("W2", "floor")] == [0, 2]
-    path.write_text('{"format": 99}')
-    with pytest.raises(SystemExit, match="not a file of results"):
+
+
+def test_figures_side_by_side_are_of_one_command_and_of_common_repetitions() -> None:
+    """Medians of other repetitions would say 4.0 here, where each that has both says 2.0."""
+    beside = results_of(
+        *(measured("W3", "windlass", rep, rate=rate) for rep, rate in enumerate((200.0, 200.0, 900.0))),
+        *(measured("W3", "floor", rep, rate=100.0) for rep in range(2)),
+        Measurement("W3", "floor", 2, 1.0, error="JobsLost: one"),
+    )
+    alone = results_of(*(measured("W3", "windlass", rep, rate=400.0) for rep in range(5)))
+    for results in (merge([beside, alone]), merge([alone, beside])):
+        own, floor = (results.figure("W3", name, "rate") for name in ("windlass", "floor"))
+        assert own is not None
+        assert floor is not None
+        assert (own.median, own.runs, floor.median, floor.runs) == (200.0, 2, 100.0, 2)
+        ratio = results.ratio("rate", ("W3", "windlass"), ("W3", "floor"))
+        assert ratio is not None
+        assert (ratio.median, ratio.runs) == (2.0, 2)
+        assert "W3 rate, jobs/s (2 runs)" in PARTS["compared"](results, [])
+
+
+def test_each_merged_command_keeps_its_date_and_revision() -> None:
+    first, second = (
+        results_of(measured("W1", "windlass", rate=1.0)),
+        results_of(measured("W2", "floor", rate=1.0)),
+    )
+    later = {**second.environment, "at": "2030-02-01T09:00:00+00:00", "revision": "def"}
+    text = PARTS["environment"](
+        merge([first, replace(second, command="./run bench --only W2", environment=later)]), []
+    )
+    assert "| 1 | `./run bench` | 2030-01-31 09:00 | `abc` |" in text
+    assert "| 2 | `./run bench --only W2` | 2030-02-01 09:00 | `def` |" in text
+    assert text.count("| machine |") == 1
+    elsewhere = merge([first, replace(second, environment={**later, "cpu": "Another CPU"})])
+    assert "| machine | Another CPU," in PARTS["environment"](elsewhere, [])
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"format": 1}', '{"format": 99}', '{"format": 1, "systems": 3}']
+)
+def test_a_file_that_is_none_of_results_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "results.json"
+    path.write_text(text)
+    with pytest.raises(Refused, match="results"):
         load(path)
+    with pytest.raises(Refused, match="cannot be read"):
+        load(tmp_path / "nothing.json")
 
 
 def test_rendering_writes_the_marked_places_and_nothing_else(tmp_path: Path) -> None:
@@ -308,7 +355,8 @@ def test_rendering_writes_the_marked_places_and_nothing_else(tmp_path: Path) -> 
     assert "| windlass | 100 |" in text
     assert "3 \\| of 4" in text
     assert "| a handler that is not a coroutine | 40.0 | 0.40 |" in text
-    assert "Absent: celery, because redis-server is not installed." in text
+    assert "| `celery` | not measured: redis-server is not installed |" in text
+    assert "| `procrastinate` | not measured: not asked for |" in text
     assert "![jobs per second, by workload and system](images/throughput.svg)" in text
     assert fill(text, whole_results(), list(PICTURES)) == text
 
@@ -349,6 +397,8 @@ def test_the_recorded_command_tells_nothing_of_the_machine() -> None:
     assert command_line([*said, "--cache-dir=/home/me", "--reps", "5"]) == (
         "./run bench --peers --json out.json --reps 5"
     )
+    assert command_line(["--json", "docs/performance/a.json"]) == "./run bench --json docs/performance/a.json"
+    assert command_line(["--json=/home/me/out.json"]) == "./run bench --json=out.json"
 
 
 def test_another_database_and_login_are_put_into_a_url() -> None:
