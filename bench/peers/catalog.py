@@ -21,6 +21,12 @@ class Peer:
     acks_trail: bool = False
     on_redis: bool = False
     share: float = 1.0
+    """Of the larger loads: so much that no run takes minutes.  Rates are compared, not times."""
+
+    @property
+    def words(self) -> str:
+        """Its settings, and how much less than the others it is given to do."""
+        return self.settings + (f"; {self.share:.0%} of the larger loads" if self.share < 1 else "")
 
 
 # Its view of all jobs takes seconds over a backlog; its own records of completion are quick to add up.
@@ -48,8 +54,8 @@ _PEERS = (
         "select count(*) from procrastinate_jobs where status in ('todo', 'doing')",
         "select count(*) from procrastinate_jobs",
         "select count(*) from procrastinate_jobs where status = 'succeeded'",
-        "psycopg pool of 12, uvloop, concurrency 10; a tenth of the larger loads",
-        share=0.1,
+        "psycopg pool of 12, uvloop, concurrency 10",
+        share=0.03,
     ),
     Peer(
         "graphile-worker",
@@ -81,6 +87,7 @@ _PEERS = (
         _AWA_DONE,
         "queue storage, enqueue_many_copy, 500 workers, all else as it comes",
         acks_trail=True,
+        share=0.3,
     ),
     Peer(
         "celery",
@@ -90,9 +97,9 @@ _PEERS = (
         "",
         "",
         None,
-        "Redis with AOF everysec, late acks, 2 threads; no bulk enqueue; a tenth of the larger loads",
+        "Redis with AOF everysec, late acks, 2 threads; no bulk enqueue",
         on_redis=True,
-        share=0.1,
+        share=0.03,
     ),
     Peer(
         "dramatiq",
@@ -102,9 +109,9 @@ _PEERS = (
         "",
         "",
         None,
-        "Redis with AOF everysec, 4 threads; no bulk enqueue; a tenth of the larger loads",
+        "Redis with AOF everysec, 4 threads; no bulk enqueue",
         on_redis=True,
-        share=0.1,
+        share=0.05,
     ),
 )
 PEERS = {peer.name: peer for peer in _PEERS}

@@ -52,7 +52,7 @@ def install(peer: Peer, cache: Path, say: Callable[[str], None]) -> System | Abs
         acks_trail=peer.acks_trail,
         on_redis=peer.on_redis,
         share=peer.share,
-        settings=peer.settings,
+        settings=peer.words,
     )
 
 

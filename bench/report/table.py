@@ -20,7 +20,7 @@ def print_list(own: Sequence[System]) -> None:
     for system in own:
         print(f"  {system.name:<16} {system.settings}")
     for peer in PEERS.values():
-        print(f"  {peer.name:<16} {peer.settings}  (--peers or --systems; from {peer.source})")
+        print(f"  {peer.name:<16} {peer.words}  (--peers or --systems; from {peer.source})")
 
 
 def print_results(results: Results) -> None:

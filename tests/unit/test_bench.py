@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -422,6 +422,19 @@ def test_every_peer_has_its_driver_here() -> None:
         path = peer.driver if peer.source == "npm" else f"{peer.driver.rpartition('.')[2]}.py"
         assert (ROOT / "bench" / "peers" / path).is_file(), peer.name
         assert peer.settings
+
+
+SLOWEST = {"procrastinate": 460, "celery": 700, "dramatiq": 1_500, "awa": 10_000}
+"""Jobs per second of a drain, about."""
+
+
+@pytest.mark.parametrize(("name", "rate"), SLOWEST.items())
+def test_a_slow_peer_gets_so_few_jobs_that_a_drain_ends_soon(name: str, rate: int) -> None:
+    peer, nothing = PEERS[name], cast(Any, None)
+    system = replace(windlass(), share=peer.share)
+    trial = Trial(nothing, system, nothing, 1.0, 1, lambda text: None, {})
+    assert trial.load(100_000) / rate < 15
+    assert f"; {peer.share:.0%} of the larger loads" in peer.words
 
 
 def test_modules_of_the_bench_stay_readable_in_one_sitting() -> None:
