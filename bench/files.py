@@ -9,6 +9,7 @@ from typing import Any
 from bench.probe import Costs
 from bench.refusal import Refused
 from bench.results import Measurement, Results, Run
+from bench.workloads.registry import WORKLOADS
 
 __all__ = ["load", "merge", "save"]
 
@@ -40,11 +41,29 @@ def load(path: Path) -> Results:
         raise Refused(f"{path.name} is not a file of results that this bench can read")
     try:
         fields = {name: document[name] for name in _FIELDS}
-        return Results(**fields, measurements=[_measurement(one) for one in document["measurements"]])
+        results = Results(**fields, measurements=[_measurement(one) for one in document["measurements"]])
+        _check(results)
+        return results
     except (KeyError, TypeError, AttributeError) as error:
         raise Refused(f"{path.name} is not a whole file of results: {error}") from None
 
 
+def _check(results: Results) -> None:
+    """KeyError for what the page needs and the file does not say."""
+    for name in _ENVIRONMENT:
+        results.environment[name]
+    for name in ("reps", "scale"):
+        results.options[name]
+    for known in (*results.systems, *results.absent):
+        known["name"], known["settings" if known in results.systems else "reason"]
+    for one in results.measurements:
+        WORKLOADS[one.workload]
+
+
+_ENVIRONMENT = (
+    *("at", "cpu", "cores", "memory_gib", "system", "python", "node", "postgresql", "server", "settings"),
+    *("file_system", "fsync_us", "load_before", "revision"),
+)
 _FIELDS = ("command", "environment", "options", "systems", "absent")
 
 

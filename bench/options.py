@@ -39,10 +39,24 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     add("--database-url", metavar="URL", help="a server to measure on, as its superuser; default: our own")
     add("--data-dir", metavar="DIR", type=Path, help="where our own server keeps its data, on a disk")
     add("--cache-dir", metavar="DIR", type=Path, default=cache_dir(), help="where peers are installed")
+    add("--small", action="store_true", help="let --render write a page of results below scale 1")
     options = parser.parse_args(arguments)
+    _check(parser, options)
     options.reps = options.reps or (1 if options.quick else 3)
     options.scale = options.scale or (0.2 if options.quick else 1.0)
     return options
+
+
+def _check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """What can be known to be wrong before anything is measured, which may take hours."""
+    if options.quick and options.all:
+        parser.error("--quick has workloads of its own: leave --all away, or name some with --only")
+    if options.quick and options.systems and not {"windlass", "floor"} <= set(options.systems):
+        parser.error("--quick holds windlass against the floor: --systems must name both")
+    if options.json is not None and (options.json.is_dir() or not options.json.parent.is_dir()):
+        parser.error(f"--json: there is no directory {options.json.parent}, or {options.json} is one itself")
+    if options.data_dir is not None and not options.data_dir.is_dir():
+        parser.error(f"--data-dir: there is no directory {options.data_dir}")
 
 
 def command_line(arguments: Sequence[str]) -> str:
@@ -71,18 +85,23 @@ def cache_dir() -> Path:
 
 
 def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise argparse.ArgumentTypeError("names nothing")
+    return names
 
 
 def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("must be 1 or more")
-    return number
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number, 1 or more, not {text!r}")
+    return int(text)
 
 
 def _scale(text: str) -> float:
-    number = float(text)
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
     if not 0 < number <= 100:
-        raise argparse.ArgumentTypeError("must be above 0 and at most 100")
+        raise argparse.ArgumentTypeError(f"must be a number above 0 and at most 100, not {text!r}")
     return number

@@ -12,7 +12,7 @@ from bench.systems.system import System
 from bench.trial import Trial
 from bench.workloads.workload import Workload
 
-__all__ = ["Plan", "run_all"]
+__all__ = ["Plan", "make_plan", "run_all"]
 
 Plan = list[tuple[int, Workload, System]]
 

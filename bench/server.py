@@ -15,8 +15,10 @@ from urllib.parse import quote, urlsplit
 
 import asyncpg
 
+from bench.refusal import Refused
 from windlass.db.embedded import EmbeddedServer
 from windlass.db.migrate import migrate
+from windlass.errors import WindlassError
 
 __all__ = ["DURABLE", "Database", "MeasuredServer", "open_server"]
 
@@ -113,16 +115,24 @@ async def open_server(database_url: str | None, base: Path | None) -> AsyncItera
     """The named server, else one of our own that goes with everything in it at the end."""
     if database_url is not None:
         server = MeasuredServer(database_url, None, secrets.token_hex(16))
-        await server.prepare()
+        try:
+            await server.prepare()
+        except (OSError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+            raise Refused(f"the server of --database-url cannot be measured on: {error}") from None
         yield server
         return
     _sweep(base or _disk())
     home = (base or _disk()) / f"{_PREFIX}{os.geteuid()}-{os.getpid()}"
-    embedded = await asyncio.to_thread(EmbeddedServer.start, home, settings=DURABLE)
+    starting = asyncio.ensure_future(asyncio.to_thread(EmbeddedServer.start, home, settings=DURABLE))
     try:
+        try:
+            embedded = await asyncio.shield(starting)
+        except (WindlassError, OSError) as error:
+            raise Refused(f"our own server did not start: {error}") from None
         yield MeasuredServer(embedded.url(_SUPERUSER, "postgres"), embedded, "")
     finally:
-        await asyncio.to_thread(embedded.stop)
+        with suppress(Exception):  # it said so already, if it could not start
+            await asyncio.to_thread((await starting).stop)
         shutil.rmtree(home, ignore_errors=True)
 
 
@@ -142,7 +152,7 @@ def _disk() -> Path:
     for candidate in (Path("/var/tmp"), Path.home()):
         if candidate.is_dir() and os.access(candidate, os.W_OK) and file_system(candidate) not in IN_MEMORY:
             return candidate
-    raise SystemExit("bench: there is no directory on a disk to measure on: name one with --data-dir")
+    raise Refused("there is no directory on a disk to measure on: name one with --data-dir")
 
 
 def _sweep(base: Path) -> None:

@@ -22,7 +22,9 @@ def render(results: Results, document: Path = DOCUMENT, images: Path = IMAGES) -
     images.mkdir(parents=True, exist_ok=True)
     written = []
     for name, picture in drawn.items():
-        if picture is not None:
+        if picture is None:
+            (images / name).unlink(missing_ok=True)  # it would show another run than the page
+        else:
             (images / name).write_text(picture)
             written.append(images / name)
     pictures = [name for name, picture in drawn.items() if picture is not None]

@@ -26,7 +26,7 @@ def print_list(own: Sequence[System]) -> None:
 def print_results(results: Results) -> None:
     for name in results.workload_names():
         workload = WORKLOADS[name]
-        print(f"\n{name}  {workload.title}")
+        print(f"\n{name}  {workload.title}{_scaled(results)}")
         rows = [["system", f"{workload.headline} ({workload.unit})", "÷ floor", *workload.also, *_COSTS]]
         rows += [_row(results, name, system) for system in results.system_names() if results.of(name, system)]
         _print_aligned(rows)
@@ -34,6 +34,12 @@ def print_results(results: Results) -> None:
         print(f"\nFAILED  {one.workload} {one.system} (repetition {one.rep + 1}): {one.error}")
     for gone in results.absent:
         print(f"\nabsent  {gone['name']}: {gone['reason']}")
+
+
+def _scaled(results: Results) -> str:
+    """Titles tell the sizes of scale 1."""
+    scale = results.options["scale"]
+    return "" if scale == 1 else f"  (sizes and lengths times {scale:g})"
 
 
 _COSTS = ("worker µs/job", "database µs/job", "WAL B/job")
@@ -53,7 +59,7 @@ def print_verdicts(verdicts: Sequence[Verdict]) -> None:
         rule = verdict.threshold
         bound = f"≥ {rule.least:g}" if rule.least is not None else f"≤ {rule.most:g}"
         found = "not measured" if verdict.ratio is None else f"{verdict.ratio:.2f}"
-        what = rule.against or rule.floor
+        what = rule.against or "floor"
         word = "ok  " if verdict.passed else "FAIL"
         print(f"  {word}  {rule.workload} {rule.figure} ÷ {what}: {found} ({bound})")
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from bench.refusal import Refused
 from bench.workloads import burden, drain, enqueue, features, held, living, pickup, tenants
 from bench.workloads.workload import Workload
 
@@ -21,5 +22,5 @@ def choose(names: Iterable[str] | None, *, everything: bool) -> list[Workload]:
     wanted = {name.lower() for name in names}
     known = {name.lower(): workload for name, workload in WORKLOADS.items()}
     if unknown := wanted - known.keys():
-        raise SystemExit(f"bench: there is no workload {min(unknown)!r}; --list names them")
+        raise Refused(f"there is no workload {min(unknown)!r}; --list names them")
     return [workload for name, workload in known.items() if name in wanted]
