@@ -1,12 +1,18 @@
 """The bench end to end on a real server: what it measures balances, and what does not is a failed run."""
 
+import asyncio
+import os
+import signal
 import sys
+import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bench.process import DriverFailed, DriverProcess
+from bench.process import ROOT, DriverFailed, DriverProcess
 from bench.progress import Progress
 from bench.results import Measurement
 from bench.runner import measure
@@ -90,6 +96,37 @@ async def test_a_driver_that_cannot_start_is_a_failed_run_that_says_why(measured
     one = await run(measured, "W3", replace(FLOOR, command=(sys.executable, "-m", "bench.drivers.nothing")))
     assert one.error is not None
     assert "No module named bench.drivers.nothing" in one.error
+
+
+@pytest.fixture
+def base() -> Iterator[Path]:
+    """A directory that the server may enter, whoever runs the tests."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+@pytest.mark.parametrize("when", ["starting", "measuring"])
+async def test_an_interrupted_run_says_so_and_leaves_nothing(base: Path, when: str) -> None:
+    words = ("--only", "W3", "--systems", "floor", "--data-dir", str(base))
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "bench", *words),
+        cwd=ROOT,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        start_new_session=True,
+    )
+    sign = "*/start.lock" if when == "starting" else "*/pgdata/base/?????"
+    async with asyncio.timeout(60):
+        while not list(base.glob(sign)):
+            assert process.returncode is None
+            await asyncio.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = await asyncio.wait_for(process.communicate(), 60)
+    assert process.returncode == 130
+    assert said.decode().strip().splitlines()[-1] == "bench: interrupted"
+    assert "Traceback" not in said.decode()
+    assert list(base.iterdir()) == []
 
 
 async def test_a_driver_ends_with_its_parents_pipe() -> None:
