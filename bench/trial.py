@@ -17,6 +17,7 @@ from bench.systems.system import System
 __all__ = ["JobsLost", "Outcome", "Trial", "WorkerReport"]
 
 STALLED_SECONDS = 90.0
+ASK_SECONDS = 0.002
 
 
 class JobsLost(Exception):
@@ -153,7 +154,7 @@ class Trial:
                 raise JobsLost(
                     f"every handler ran, but {STALLED_SECONDS:g} s later jobs are still not finished"
                 )
-            await asyncio.sleep(0.002)
+            await asyncio.sleep(ASK_SECONDS)
         return time.monotonic_ns()
 
     async def _is_done(self, count: int) -> bool:
@@ -177,7 +178,7 @@ class Trial:
                     f"{so_far:,} of {count:,} handlers ran, and then none for {STALLED_SECONDS:g} s"
                 )
             self._check_alive(workers)
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(ASK_SECONDS)
 
     async def stop(self, workers: Sequence[DriverProcess]) -> list[WorkerReport]:
         return [WorkerReport.read(await worker.call("stop", timeout=120)) for worker in workers]

@@ -3,7 +3,7 @@
 import readline from "node:readline";
 
 export const QUEUE = "bench";
-const BEAT_MS = 50;
+const BEAT_MS = 10;
 const TEXT = "The quick brown fox jumps over the lazy dog, and again";
 
 export const config = JSON.parse(process.env.BENCH_CONFIG);
