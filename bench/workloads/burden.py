@@ -1,9 +1,12 @@
 """What a queue carries along: a million jobs that are not due, and a history of ten million finished ones."""
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from bench.trial import Outcome, Trial
 from bench.workloads.drain import drain
+from bench.workloads.enqueue import in_bulk, one_by_one
+from bench.workloads.pickup import idle_pickup
 from bench.workloads.workload import Workload
 
 __all__ = ["WORKLOADS", "build_history"]
@@ -40,13 +43,34 @@ async def not_due(trial: Trial) -> Outcome:
 
 
 async def history(trial: Trial) -> Outcome:
-    """Drain 100,000 jobs in a database that keeps ten million finished ones."""
+    """W4, W1, W2 and W3, one after the other, in a database that keeps ten million finished jobs."""
     finished, count = trial.size(trial.options["history"], least=1_000), trial.size(100_000, least=1_000)
     await build_history(trial, finished)
     kept = await trial.done()
+    await trial.settle()
+    pickup = await idle_pickup(trial, kept=kept)
+    single = await _enqueued(trial, one_by_one)
+    bulk = await _enqueued(trial, in_bulk)
+    done = await trial.done()
     await trial.preload(count)
-    outcome = await drain(trial, count, kept=kept)
-    return Outcome({**outcome.figures, "finished_before": float(kept)}, outcome.costs, notes=outcome.notes)
+    outcome = await drain(trial, count, kept=done)
+    figures = {
+        **outcome.figures,
+        "w1_rate": single.figures["rate"],
+        "w2_rate": bulk.figures["rate"],
+        "w4_p50": pickup.figures["p50"],
+        "w4_p99": pickup.figures["p99"],
+        "finished_before": float(kept),
+    }
+    return Outcome(figures, outcome.costs, notes=outcome.notes)
+
+
+async def _enqueued(trial: Trial, workload: Callable[[Trial], Awaitable[Outcome]]) -> Outcome:
+    """What a workload that only enqueues finds; its jobs are done before the next one begins."""
+    before, done = await trial.entered(), await trial.done()
+    outcome = await workload(trial)
+    await drain(trial, await trial.entered() - before, kept=done)
+    return outcome
 
 
 async def build_history(trial: Trial, finished: int) -> None:
@@ -96,12 +120,12 @@ WORKLOADS = (
     ),
     Workload(
         "history",
-        "drain 100,000 jobs beside 10,000,000 finished ones",
+        "drain 100,000 jobs beside 10,000,000 finished ones; there too: W1, W2 and W4",
         "rate",
         "jobs/s",
         history,
         frozenset({"history"}),
         core=False,
-        also=("finished_before",),
+        also=("w1_rate", "w2_rate", "w4_p50", "w4_p99", "finished_before"),
     ),
 )

@@ -8,30 +8,32 @@ from bench.probe import Costs
 from bench.trial import JobsLost, Outcome, Trial
 from bench.workloads.workload import Workload
 
-__all__ = ["WORKLOADS"]
+__all__ = ["WORKLOADS", "in_bulk", "one_by_one"]
 
 CLIENTS = 32
 
 
 async def one_by_one(trial: Trial) -> Outcome:
     """One producer; each enqueue is awaited before the next."""
+    before = await trial.entered()
     count = trial.size(5_000)
     producer = await trial.producer()
     await producer.call("single", first=0, count=WARM_UP)
     meter = await trial.meter(producer)
     answer = await producer.call("single", first=WARM_UP, count=count)
-    return await _entered(trial, count, WARM_UP + count, answer["ns"], await meter.stop(count))
+    return await _entered(trial, count, before + WARM_UP + count, answer["ns"], await meter.stop(count))
 
 
 async def in_bulk(trial: Trial) -> Outcome:
     """One producer; ten thousand jobs a call."""
+    before = await trial.entered()
     count = trial.load(200_000, least=2_000)
     producer = await trial.producer()
     first = min(1_000, count)
     await producer.call("bulk", first=0, count=first)
     meter = await trial.meter(producer)
     answer = await producer.call("bulk", first=first, count=count)
-    return await _entered(trial, count, first + count, answer["ns"], await meter.stop(count))
+    return await _entered(trial, count, before + first + count, answer["ns"], await meter.stop(count))
 
 
 async def from_many_clients(trial: Trial, *, apart: bool) -> Outcome:

@@ -48,6 +48,7 @@ async def test_windlass_is_measured_and_balances(measured: MeasuredServer, workl
     assert one.figures[WORKLOADS[workload].headline] != 0
     if workload == "history":
         assert one.figures["finished_before"] == 1_001
+        assert all(one.figures[name] > 0 for name in ("w1_rate", "w2_rate", "w4_p50"))
 
 
 @pytest.mark.parametrize("workload", ["W1", "W3"])

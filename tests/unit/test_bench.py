@@ -265,6 +265,20 @@ def test_a_held_snapshot_is_judged_by_its_mean_and_its_end_too(variant: str) -> 
     assert (end[0].median, end[1], end[2]) == (4.0, "graphile-worker", False)
 
 
+def test_history_is_judged_by_every_hot_path() -> None:
+    results = results_of(
+        measured("history", "windlass", rate=96.0, w1_rate=94.0, w2_rate=96.0, w4_p50=1.1, w4_p99=2.0),
+        *(measured(name, "windlass", rate=100.0, p50=1.0, p99=2.0) for name in ("W1", "W2", "W3", "W4")),
+    )
+    found = {goal.other: reached(results, goal) for goal in GOALS if goal.workload == "history"}
+    assert {other: one and one[2] for other, one in found.items()} == {
+        "W1": False,
+        "W2": True,
+        "W3": True,
+        "W4": False,
+    }
+
+
 def test_the_rates_of_held_snapshots_are_shown_for_every_system() -> None:
     table = PARTS["held"](
         results_of(
