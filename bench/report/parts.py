@@ -146,7 +146,8 @@ def features(results: Results, pictures: Sequence[str]) -> str:
             ]
             rate = headline(results, name, "windlass")
             title = WORKLOADS[name].title.partition(": ")[2]
-            rows.append((title, rate, shown_ratio(ratio), *(shown(cost) for cost in costs)))
+            count = str(len(results.chosen(name, "windlass")))
+            rows.append((title, rate, shown_ratio(ratio), *(shown(cost) for cost in costs), count))
     titles = (
         "handler",
         "jobs/s",
@@ -154,6 +155,7 @@ def features(results: Results, pictures: Sequence[str]) -> str:
         "worker, µs per job",
         "database, µs per job",
         "WAL bytes per job",
+        "runs",
     )
     return table(titles, rows) if rows else NOT_MEASURED
 
