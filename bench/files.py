@@ -55,7 +55,7 @@ def _check(results: Results) -> None:
     for name in ("reps", "scale"):
         results.options[name]
     for known in (*results.systems, *results.absent):
-        known["name"], known["settings" if known in results.systems else "reason"]
+        known["name"], known["reason" if known in results.absent else "settings"]
     for one in results.measurements:
         WORKLOADS[one.workload]
 
