@@ -87,7 +87,7 @@ _PEERS = (
         _AWA_DONE,
         "queue storage, enqueue_many_copy, 500 workers, all else as it comes",
         acks_trail=True,
-        share=0.3,
+        share=0.1,
     ),
     Peer(
         "celery",
