@@ -2,7 +2,7 @@
 -- so that it is none of theirs if they may not.  Who is bound to a tenant hears nothing of nodes that others run but that they
 -- are there.
 -- definer: none
-create function windlass._why_nodes(p_lane windlass_data.lane, p_gated boolean, p_now timestamptz)
+create function windlass._why_nodes(p_lane windlass_data.lane, p_gated boolean)
 returns setof windlass_data.reason
 language plpgsql stable
 set search_path = pg_catalog, pg_temp

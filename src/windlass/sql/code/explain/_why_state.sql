@@ -1,7 +1,7 @@
 -- What a job's own state says of why it is not running now: it ended, it runs, its time has not come, or others with its
 -- key have their turn.
 -- definer: none
-create function windlass._why_state(p_job windlass_data.job, p_lane windlass_data.lane, p_now timestamptz)
+create function windlass._why_state(p_job windlass_data.job, p_now timestamptz)
 returns setof windlass_data.reason
 language plpgsql stable
 set search_path = pg_catalog, pg_temp

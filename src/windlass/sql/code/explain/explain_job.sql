@@ -30,11 +30,11 @@ begin
     raise exception 'there is no job %', p_job using errcode = 'WL001';
   end if;
   select l.* into v_lane from windlass_data.lane as l where l.id = v_job.lane_id;
-  v_found := array(select w from windlass._why_state(v_job, v_lane, v_now) as w);
+  v_found := array(select w from windlass._why_state(v_job, v_now) as w);
   if v_found[1].code is null or v_found[1].code in ('retry_wait', 'not_due', 'parts', 'key') then
     v_found := v_found || array(select w from windlass._why_held(v_lane, v_now) as w);
     v_gated := exists (select from unnest(v_found) as f where f.code = 'gate');
-    v_found := v_found || array(select w from windlass._why_nodes(v_lane, v_gated, v_now) as w);
+    v_found := v_found || array(select w from windlass._why_nodes(v_lane, v_gated) as w);
     if not exists (select from unnest(v_found) as f where f.blocks) then
       v_found := v_found || array(select w from windlass._why_line(v_job, v_lane, v_now) as w);
     end if;
