@@ -1,6 +1,7 @@
 """A handler that blocks the event loop keeps its own job, and no other."""
 
 import asyncio
+import json
 import threading
 import time
 from collections.abc import Callable
@@ -8,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.crew import PATIENCE, Crew, until
+from tests.integration.crew import PATIENCE, TENANT, Crew, until
 from tests.support import Database
 from windlass.db.link import AsyncLink, SyncLink
 from windlass.telemetry import Signal, Telemetry
@@ -237,3 +238,38 @@ async def test_what_is_left_behind_is_given_back_and_what_has_ended_is_reported(
         "outcomes": {"quick": ["succeeded"], "waits": ["released"], "block": ["released"]},
     }
     assert crew.held == 0
+
+
+async def test_jobs_whose_claim_a_blocked_loop_has_not_read_run_out(crew: Crew) -> None:
+    """As the guide says: this worker does not know of them yet."""
+    ran: list[int] = []
+
+    async def quick(n: int) -> None:
+        ran.append(n)
+
+    def claims() -> list[Any]:
+        text = """
+            select from pg_stat_activity
+            where application_name like 'windlass claim %%' and wait_event_type = 'Lock'"""
+        return crew.db.fetch(text, role="superuser")
+
+    crew.knows(quick)
+    async with crew.worker(lease_seconds=2) as worker:
+        await worker.idle()
+        with crew.db.connect("superuser", autocommit=False) as connection:
+            jobs = [{"kind": "quick", "payload": {"n": n}, "max_attempts": n} for n in (1, 2)]
+            text = "select job_id from windlass.enqueue_jobs(%s, %s)"
+            ids = [row.job_id for row in connection.execute(text, (TENANT, json.dumps(jobs))).fetchall()]
+            connection.execute("lock table windlass_data.busy_lane in access exclusive mode")
+            await until(claims, "a claim waits for the lock, and looks for jobs behind it")
+        expired: list[Any] = []
+
+        def expire() -> int:
+            expired.extend(crew.db.fetch("select job_id from windlass.expire_leases()", role="superuser"))
+            return len(expired)
+
+        block_until(lambda: expire() == 2, "it goes on, nobody reads its answer, and its leases run out")
+        await until(lambda: len(ran) == 2, "both run, under other leases")
+        await worker.idle()
+        assert worker.counts.lost == 2
+    assert [crew.outcomes(job_id) for job_id in ids] == [["released", "succeeded"], ["crashed", "succeeded"]]
