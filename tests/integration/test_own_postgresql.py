@@ -107,10 +107,36 @@ def test_the_page_from_its_first_command_to_its_last(site: Site) -> None:
     said = site.run(*blocks("5. Standbys and failover"), BOTH_URL=f"postgresql://shop_app@/shop?{hosts}")
     assert "fail" not in said
 
+    close_advisory_locks(site)
     assert "Nothing to do" in site.run('windlass migrate --database-url "$ADMIN_URL"')
     work_with_a_login_for_each_duty(site)
     if PGBOUNCER is not None:
         work_behind_the_pooler(site, PGBOUNCER)
+
+
+def close_advisory_locks(site: Site) -> None:
+    """The locks that enqueues share; from then on no tenant can take them, and all goes on as before."""
+    take = b"select pg_advisory_xact_lock(20053, n) from generate_series(0, 255) as n"
+    superuser_url = site.server.url("windlass_superuser", "shop")
+    with psycopg.connect(site.url("acme_app"), autocommit=True) as tenant:
+        tenant.execute(take)
+        site.run(*blocks("6. Tenants that log in themselves"), SUPERUSER_URL=superuser_url)
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            tenant.execute(take)
+        open_to_all = """
+            select p.oid::regprocedure::text from pg_proc as p
+            where p.proname like '%advisory%lock%' and p.proname not like '%unlock%'
+              and has_function_privilege('acme_app', p.oid, 'execute')"""
+        assert tenant.execute(open_to_all).fetchall() == []
+    with psycopg.connect(superuser_url, autocommit=True) as superuser:
+        superuser.execute(
+            "update windlass_data.schema_version set sha256 = repeat('0', 64) where name = 'code'"
+        )
+    assert "installed the functions" in site.run('windlass migrate --database-url "$ADMIN_URL"')
+    site.run('windlass doctor --database-url "$APP_URL"')
+    site.run("""windlass enqueue greet '{"name": "Eve"}' --database-url "$ACME_URL" """)
+    site.run('windlass limits set --queue default --depth 1000 --database-url "$OPS_URL"')
+    site.run("""windlass enqueue greet '{"name": "Eve"}' --database-url "$ACME_URL" """)
 
 
 def work_with_a_login_for_each_duty(site: Site) -> None:
