@@ -82,7 +82,11 @@ def calls(shop: Shop) -> dict[str, Call]:
             "kind queue priority max_attempts retry timeout isolation concurrency_key",
         ),
         "policy": (RetryPolicy, {}, "base_seconds factor cap_seconds jitter max_attempts"),
-        "list_jobs": (client.list_jobs, {}, "states queues kinds correlation_id created_from cursor tenant"),
+        "list_jobs": (
+            client.list_jobs,
+            {},
+            "states queues kinds correlation_id created_from limit cursor tenant",
+        ),
         "redrive_jobs": (
             client.redrive_jobs,
             {"dry_run": True},
@@ -147,6 +151,9 @@ SENTENCES: dict[str, tuple[Any, str]] = {
     "worker lease_seconds": (10**400, "a worker's lease_seconds are a number of seconds"),
     "set_queue mode": ({}, "a dict is no value that the database could take here"),
     "list_nodes": (5, "cannot cast type smallint to boolean"),
+    "reschedule priority": (1.5, "the priority must be a whole number from -32768 to 32767, not 1.5"),
+    "list_jobs limit": ("5", "the limit is a whole number, not '5'"),
+    "history limit": (1.5, "the limit is a whole number, not 1.5"),
     "settings": ({}, r"settings are made by Settings.from_env\(…\)"),
 }
 

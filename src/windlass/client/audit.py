@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
-from windlass.client.core import Core, TenantName, as_id, as_names, optional_moment
+from windlass.client.core import Core, TenantName, as_count, as_id, as_names, optional_moment
 from windlass.client.effects import Operation
 from windlass.db import rpc_audit, rpc_operator
 from windlass.errors import InvalidInput
@@ -53,7 +53,7 @@ class AuditOperations(Core):
             job=None if job is None else as_id(job),
             from_=optional_moment(from_, "from_"),
             to=optional_moment(to, "to"),
-            limit=limit,
+            limit=as_count(limit),
             cursor=cursor,
         )
         return (yield from self._safely(call))

@@ -15,7 +15,16 @@ from windlass.model import MAX_PAYLOAD_BYTES, check_moment, check_slug
 from windlass.model.names import as_list, shown
 from windlass.telemetry import current_job
 
-__all__ = ["DEFAULT_TENANT", "Core", "Settled", "TenantName", "as_id", "as_names", "optional_moment"]
+__all__ = [
+    "DEFAULT_TENANT",
+    "Core",
+    "Settled",
+    "TenantName",
+    "as_count",
+    "as_id",
+    "as_names",
+    "optional_moment",
+]
 
 T = TypeVar("T")
 TenantName: TypeAlias = str | UUID
@@ -115,6 +124,13 @@ def as_id(value: UUID | str, what: str = "job") -> UUID:
     if found is None:
         raise InvalidInput(f"{shown(value)} is not the id of a {what}")
     return found
+
+
+def as_count(value: object, what: str = "limit") -> int:
+    """`value` itself, if something can be counted with it; what it may be at most, the database says."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InvalidInput(f"the {what} is a whole number, not {shown(value)}")
+    return value
 
 
 def as_names(given: str | Iterable[str] | None) -> list[str] | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import date, datetime
 from uuid import UUID
 
-from windlass.client.core import Core, TenantName, as_id, as_names
+from windlass.client.core import Core, TenantName, as_count, as_id, as_names
 from windlass.client.effects import Operation
 from windlass.db import rpc_costs
 from windlass.errors import InvalidInput
@@ -44,7 +44,7 @@ class CostOperations(Core):
             by=as_names(by) or [],
             queues=as_names(queues),
             kinds=as_names(kinds),
-            limit=limit,
+            limit=as_count(limit),
         )
         return (yield from self._safely(call))
 
@@ -53,7 +53,7 @@ class CostOperations(Core):
     ) -> Operation[list[CostEntry]]:
         """What the job cost so far, entry by entry; of very many the latest."""
         tenant_id = yield from self._tenant(tenant)
-        return (yield from self._safely(rpc_costs.list_job_costs(tenant_id, as_id(job_id), limit)))
+        return (yield from self._safely(rpc_costs.list_job_costs(tenant_id, as_id(job_id), as_count(limit))))
 
 
 def _day(given: date | None, what: str) -> date | None:

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from windlass.client.core import Core, TenantName, as_id, optional_moment
+from windlass.client.core import Core, TenantName, as_count, as_id, optional_moment
 from windlass.client.effects import Operation, asking
 from windlass.db import rpc_client, rpc_operator
 from windlass.model import Gate, Node, Page, Queue, Tenant, Unserved, check_slug
@@ -94,7 +94,7 @@ class InstallationOperations(Core):
 
     def list_tenants(self, *, limit: int = 100, cursor: str | None = None) -> Operation[Page[Tenant]]:
         """Tenants by slug, with their load."""
-        return (yield from self._safely(rpc_operator.list_tenants(limit, cursor)))
+        return (yield from self._safely(rpc_operator.list_tenants(as_count(limit), cursor)))
 
     def bind_role(
         self, role: str, tenant: TenantName, *, reason: str | None = None, actor: str | None = None

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from windlass.client.core import Core, TenantName, as_id, as_names, optional_moment
+from windlass.client.core import Core, TenantName, as_count, as_id, as_names, optional_moment
 from windlass.client.effects import Item, Operation, Pause, asking
 from windlass.db import rpc_client, rpc_limits
 from windlass.db.rpc_client import End, Redriven
@@ -15,7 +15,7 @@ from windlass.errors import InvalidInput, JobFailed, WaitTimeout
 from windlass.model import Attempt, Job, JobState, Page, Transition, check_max_attempts
 from windlass.model.explanation import Explanation
 from windlass.model.names import as_list, as_number, shown
-from windlass.model.new_job import check_delay
+from windlass.model.new_job import check_delay, check_priority
 
 __all__ = ["JobOperations"]
 
@@ -104,7 +104,7 @@ class JobOperations(Core):
             correlation_id=correlation_id,
             created_from=optional_moment(created_from, "created_from"),
             created_to=optional_moment(created_to, "created_to"),
-            limit=limit,
+            limit=as_count(limit),
             cursor=cursor,
             documents=documents,
         )
@@ -157,15 +157,16 @@ class JobOperations(Core):
         tenant: TenantName | None = None,
     ) -> Operation[list[Attempt]]:
         """The job's attempts in their order, the running one included; `before` pages back."""
+        page = as_count(limit), None if before is None else as_count(before, "attempt")
         tenant_id = yield from self._tenant(tenant)
-        return (yield from self._safely(rpc_client.list_attempts(tenant_id, as_id(job_id), limit, before)))
+        return (yield from self._safely(rpc_client.list_attempts(tenant_id, as_id(job_id), *page)))
 
     def list_history(
         self, job_id: UUID | str, *, limit: int = 1000, tenant: TenantName | None = None
     ) -> Operation[list[Transition]]:
         """Every transition of the job in order: when, what, by whom, in which attempt and why."""
         tenant_id = yield from self._tenant(tenant)
-        return (yield from self._safely(rpc_client.list_history(tenant_id, as_id(job_id), limit)))
+        return (yield from self._safely(rpc_client.list_history(tenant_id, as_id(job_id), as_count(limit))))
 
     def cancel_job(
         self,
@@ -203,11 +204,12 @@ class JobOperations(Core):
         wait = None if delay is None else timedelta(seconds=check_delay(delay))
         tenant_id = yield from self._tenant(tenant)
         moment = optional_moment(run_at, "run_at")
+        urgency = None if priority is None else check_priority(priority)
         if wait is not None:
             now = yield from self._safely(rpc_client.clock())
             moment = now + wait
         call = rpc_client.reschedule_job(
-            tenant_id, as_id(job_id), moment, priority, reason, self._actor(actor)
+            tenant_id, as_id(job_id), moment, urgency, reason, self._actor(actor)
         )
         return (yield from self._safely(call))
 
@@ -242,7 +244,7 @@ class JobOperations(Core):
             error_like=error_like,
             finished_from=optional_moment(finished_from, "finished_from"),
             finished_to=optional_moment(finished_to, "finished_to"),
-            limit=limit,
+            limit=as_count(limit),
             dry_run=dry_run,
             max_attempts=None if max_attempts is None else check_max_attempts(max_attempts),
             reason=reason,

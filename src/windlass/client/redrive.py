@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from windlass.client.core import Core, TenantName, as_id, as_names, optional_moment
+from windlass.client.core import Core, TenantName, as_count, as_id, as_names, optional_moment
 from windlass.client.effects import Item, Operation
 from windlass.db import rpc_redrive
 from windlass.model import Page, uuid7
@@ -125,7 +125,7 @@ class RedriveOperations(Core):
         """The tenant's redrives, newest first."""
         tenant_id = yield from self._tenant(tenant)
         before = None if cursor is None else as_id(cursor, "redrive")
-        return (yield from self._safely(rpc_redrive.list_redrives(tenant_id, limit, before)))
+        return (yield from self._safely(rpc_redrive.list_redrives(tenant_id, as_count(limit), before)))
 
     def stop_redrive(
         self,

@@ -60,7 +60,7 @@ class NewJob:
     def __post_init__(self) -> None:
         check_kind(self.kind)
         check_queue(self.queue)
-        _check_priority(self.priority)
+        check_priority(self.priority)
         if self.key is not None:
             check_idempotency_key(self.key)
         if not isinstance(self.id, UUID | None):
@@ -179,11 +179,13 @@ def check_concurrency_limit(value: object) -> int:
     return value
 
 
-def _check_priority(value: object) -> None:
+def check_priority(value: object) -> int:
+    """`value` itself, if it is a priority."""
     if isinstance(value, bool) or not isinstance(value, int) or not MIN_PRIORITY <= value <= MAX_PRIORITY:
         raise InvalidInput(
             f"the priority must be a whole number from {MIN_PRIORITY} to {MAX_PRIORITY}, not {shown(value)}"
         )
+    return value
 
 
 def _check_label(value: object, what: str) -> None:
