@@ -61,6 +61,8 @@ async def test_an_error_leaves_the_transaction_as_the_driver_does(shop: Shop, co
     assert isinstance(caught.value.__cause__, asyncpg.PostgresError)
     with pytest.raises(asyncpg.InFailedSQLTransactionError):
         await conn.fetch("select 1")
+    with pytest.raises(InvalidInput, match="the transaction is aborted already"):
+        await shop.ship.options(connection=conn).enqueue(Parcel(to="c"))
     await transaction.rollback()
     assert await conn.fetchval("select 1") == 1
     assert (shop.orders, shop.jobs) == ([], ["a"])

@@ -80,6 +80,8 @@ def test_an_error_leaves_the_transaction_as_the_driver_does(shop: Shop, conn: An
         assert isinstance(caught.value.__cause__, django.db.Error)
         with pytest.raises(InternalError):
             insert_order(conn, "c")
+        with pytest.raises(InvalidInput, match="the transaction is aborted already"):
+            shop.ship.options(connection=conn).enqueue_sync(Parcel(to="c"))
         transaction.set_rollback(True)
     assert (shop.orders, shop.jobs) == ([], ["a"])
 

@@ -46,6 +46,8 @@ def test_an_error_leaves_the_transaction_as_the_driver_does(shop: Shop, url: str
         assert conn.info.transaction_status is TransactionStatus.INERROR
         with pytest.raises(psycopg.errors.InFailedSqlTransaction):
             conn.execute("select 1")
+        with pytest.raises(InvalidInput, match="the transaction is aborted already: roll it back"):
+            shop.ship.options(connection=conn).enqueue_sync(Parcel(to="c"))
         conn.rollback()
         conn.execute("select 1")
     assert (shop.orders, shop.jobs) == ([], ["a"])
@@ -126,6 +128,13 @@ def test_what_is_no_connection_is_refused(shop: Shop, url: str, thing: str) -> N
         given = {"a cursor": conn.cursor(), "a URL": url}.get(thing, object())
         with pytest.raises(InvalidInput, match="pass an open connection"):
             shop.ship.options(connection=given).enqueue_sync(Parcel(to="a"))
+
+
+def test_a_closed_connection_is_unavailable(shop: Shop, url: str) -> None:
+    with psycopg.connect(url) as conn:
+        pass
+    with pytest.raises(Unavailable, match="closed"):
+        shop.ship.options(connection=conn).enqueue_sync(Parcel(to="a"))
 
 
 @pytest.mark.direct(reason="ends a session by its process number")

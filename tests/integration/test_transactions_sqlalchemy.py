@@ -85,6 +85,9 @@ def test_an_error_leaves_the_transaction_as_the_driver_does(shop: Shop, conn: An
         shop.ship.options(connection=conn, key="k").enqueue_sync(Parcel(to="b"))
     with pytest.raises((InternalError, PendingRollbackError)):
         conn.execute(text("select 1"))
+    # A session refuses it by itself; a connection sends it.
+    with pytest.raises((InvalidInput, PendingRollbackError), match=r"aborted already|rolled back"):
+        shop.ship.options(connection=conn).enqueue_sync(Parcel(to="c"))
     conn.rollback()
     assert conn.execute(text("select 1")).scalar() == 1
     assert (shop.orders, shop.jobs) == ([], ["a"])

@@ -93,6 +93,7 @@ def test_own_sqlstates_map_to_their_class(cls: type[WindlassError]) -> None:
         ("42883", SchemaMismatch),
         ("3F000", SchemaMismatch),
         ("0A000", SchemaMismatch),
+        ("25P02", InvalidInput),
         ("22P05", InvalidInput),
         ("22P02", InvalidInput),
         ("54001", InvalidInput),

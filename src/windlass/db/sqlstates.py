@@ -24,6 +24,7 @@ _POSTGRES_STATES: Mapping[str, type[WindlassError]] = {
     "26000": Unavailable,  # a prepared statement is gone: a pooler gave the session to somebody else
     "42P05": Unavailable,  # one of that name is there: it was somebody else's session before
     "25006": Unavailable,  # read only: a standby, in the middle of a failover
+    "25P02": InvalidInput,  # somebody's transaction, in which a statement failed before
     "25P03": Unavailable,  # idle in transaction for too long
     "55P03": Unavailable,  # lock not available in time
     "28": Forbidden,  # login refused
@@ -58,6 +59,7 @@ POOLED = (
     "A transaction pooler seems to stand before the server: set WINDLASS_POOLER=transaction, "
     "and WINDLASS_LISTEN_URL to a direct connection."
 )
+ABORTED = "the transaction is aborted already: roll it back, for nothing can be done in it any more"
 READ_ONLY = (
     "A standby takes no writes, and neither does a session whose transactions are read-only: connect to the "
     "primary, or, if default_transaction_read_only is on, reset it (alter role … reset "
@@ -97,6 +99,8 @@ def from_sqlstate(
     if sqlstate == "42501" and any(text in f"{message} {known.get('hint')}" for text in _ROW_SECURITY_OFF):
         # PostgreSQL's own hint is how to take the wall between tenants down, and is never passed on.
         message, known = UNSECURED, {**known, "hint": "alter role … reset row_security;"}
+    if sqlstate == "25P02":
+        message, known = ABORTED, {"detail": message, **known}
     if sqlstate in ("26000", "42P05"):
         known = {"hint": POOLED, **known}
     if sqlstate == "25006":
