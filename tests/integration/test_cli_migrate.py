@@ -75,6 +75,10 @@ def test_wrong_migrations(tmp_path: Path, words: list[str], code: int) -> None:
 
 def test_the_embedded_server_is_started_for_it_and_stopped(place: Path) -> None:
     windlass = Command(place, WINDLASS_DATA_DIR=str(place / "data"))
+    checked = windlass("migrate", "--check")
+    assert (checked.code, checked.out) == (8, "")
+    assert f"there is no database yet in {place / 'data'}" in checked.err
+    assert not (place / "data").exists(), "to look changes nothing"
     done = windlass("migrate", "--json").ok()
     assert (done.json["changed"], done.json["data_dir"], done.err) == (True, str(place / "data"), "")
     assert windlass("migrate", "--check").code == 0

@@ -57,10 +57,12 @@ def _print_script(since: str | None, *, as_json: bool) -> None:
 
 
 def _check(database_url: str | None, *, as_json: bool) -> None:
+    from windlass.client.locate import require_database
     from windlass.db.connect import connect
     from windlass.db.embedded import ensure_server
 
     settings = read_settings(database_url)
+    require_database(settings)
     with (
         ensure_server(settings.database_url, data_dir=settings.data_dir, bin_dir=settings.pg_bin) as database,
         connect(database.app_url, application_name="windlass migrate") as connection,

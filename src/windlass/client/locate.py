@@ -7,10 +7,10 @@ from urllib.parse import quote
 from windlass.db.embedded.bootstrap import APP, DATABASE
 from windlass.db.embedded.home import Home, State, default_data_dir
 from windlass.db.embedded.locks import is_held
-from windlass.errors import Unavailable
+from windlass.errors import SchemaMismatch, Unavailable
 from windlass.settings import Settings
 
-__all__ = ["database_url", "programs_dir"]
+__all__ = ["database_url", "programs_dir", "require_database"]
 
 
 def database_url(settings: Settings) -> str:
@@ -33,6 +33,12 @@ def programs_dir(settings: Settings) -> Path | None:
     """Where the programs of that embedded server are, such as psql; None for a database that was named."""
     state = _running(_home(settings)) if settings.database_url is None else None
     return None if state is None else Path(state.bin_dir)
+
+
+def require_database(settings: Settings) -> None:
+    """SchemaMismatch where none is named and the embedded server has none yet; looking makes none."""
+    if settings.database_url is None and (home := _home(settings)).data_major() is None:
+        raise SchemaMismatch(f"there is no database yet in {home.root}: `windlass migrate` makes one")
 
 
 def _home(settings: Settings) -> Home:
