@@ -364,6 +364,15 @@ def test_the_summary_shows_what_contradicts_a_check() -> None:
     assert re.search(r"^   Anchor Bank +5 +3 +1 +1 +6 +0 +3$", text, re.MULTILINE)
 
 
+def test_the_summary_says_which_attempts_do_not_add_up() -> None:
+    case, out = Case(), io.StringIO()
+    conclude(PlainView(out), case.evidence, [], killed=3)
+    assert "given back" not in out.getvalue()
+    case.attempts[case.plain.id] = make_attempts(case.plain, Outcome.RELEASED, Outcome.SUCCEEDED)
+    conclude(PlainView(out), case.evidence, [], killed=3)
+    assert "   1 attempt was given back by a worker that left, which does not count" in out.getvalue()
+
+
 def test_the_board_shows_tenants_states_workers_and_events() -> None:
     out = io.StringIO()
     view = LiveView(Console(file=out, force_terminal=True, width=120, color_system=None))

@@ -17,6 +17,9 @@ def conclude(view: View, evidence: Evidence, checks: Sequence[Check], *, killed:
     view.scene("Was anything lost?", "Every answer below is computed from what the database says now.")
     view.table(("tenant", "jobs", *_STATES, "attempts", "failed", "crashed"), _rows(evidence))
     crashed = evidence.count(Outcome.CRASHED)
+    if released := evidence.count(Outcome.RELEASED):
+        given = "1 attempt was" if released == 1 else f"{released} attempts were"
+        view.text(f"   {given} given back by a worker that left, which does not count: the job ran elsewhere")
     view.text(f"   {killed} worker processes were killed, and {crashed} attempts with them")
     view.text()
     for check in checks:
