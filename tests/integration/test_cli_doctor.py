@@ -95,7 +95,10 @@ def test_an_exempt_role_without_rights_on_the_tables_sees_one_tenant_still(
 def test_a_role_in_no_group(windlass: Command, db: Database) -> None:
     answer = windlass.here("doctor", "--json", "--database-url", db.url("outsider"))
     assert answer.code == 1
-    assert "grant windlass_producer" in finding(answer, "role")["advice"]
+    assert finding(answer, "role")["advice"] == (
+        "As an administrator, for each of windlass_producer, windlass_worker, windlass_operator, windlass_reader"
+        " that it needs: grant … to test_outsider;"
+    )
     assert finding(answer, "schema")["level"] == "fail"
 
 

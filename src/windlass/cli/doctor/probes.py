@@ -102,7 +102,7 @@ def check_role(connection: Any) -> Finding:
         return fail(
             "role",
             f"The role {role} has the rights of none of Windlass's groups.",
-            f"As an administrator: grant {', '.join(GROUPS)} to {role}; (those that it needs).",
+            f"As an administrator, for each of {', '.join(GROUPS)} that it needs: grant … to {role};",
             **details,
         )
     shown = ", ".join(group.removeprefix("windlass_") for group in groups)
