@@ -178,5 +178,10 @@ def _invalid(exc: ValidationError, given: Mapping[str, Any], overridden: Any) ->
     fault = fault_in_words(first)
     if name.endswith("_url"):
         return InvalidInput(f"{shown} {fault}", setting=name)
-    value = given.get(name)
-    return InvalidInput(f"{shown} is {str(value)[:100]!r}, but {fault}", setting=name)
+    return InvalidInput(f"{shown} is {_in_words(given.get(name))}, but {fault}", setting=name)
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        value = ",".join(map(str, value))  # as it is written on a command line
+    return str(value) if isinstance(value, int | float) else repr(str(value)[:100])

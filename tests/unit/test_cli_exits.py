@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 import typer
@@ -147,3 +148,54 @@ def test_output_that_nobody_reads_is_no_fault_of_ours() -> None:
     finally:
         os.close(writer)
     assert (done.returncode, done.stderr) == (Exit.OUTPUT_CLOSED, "")
+
+
+@pytest.mark.parametrize("words", [[], ["cluster"]])
+def test_the_help_alone_needs_no_advice(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(words) == Exit.USAGE
+    shown = capsys.readouterr()
+    assert "Usage: " in shown.out
+    assert shown.err == ""
+
+
+REFUSED = [
+    (
+        ["enqueue", "x", "--priority", "abc"],
+        2,
+        "Invalid value for '--priority': must be a whole number, not 'abc'",
+    ),
+    (
+        ["jobs", "reschedule", str(UUID(int=7)), "--delay", "2h", "--run-at", "2030-01-01T00:00:00Z"],
+        2,
+        "--run-at and --delay exclude each other",
+    ),
+    (
+        ["enqueue", "x", "--delay", "2h", "--run-at", "2030-01-01T00:00:00Z"],
+        2,
+        "--run-at and --delay exclude each other",
+    ),
+    (["worker", "shop_here:app", "--queues", "a b"], 6, "--queues is 'a b', but "),
+    (["worker", "shop_here:app", "--concurrency", "0"], 6, "--concurrency is 0, but must be 1 or more"),
+    (["worker", "shop_here:app", "--lease", "0"], 6, "--lease is 0, but must be 0.1 or more"),
+    (["worker", "shop_here:app", "--grace", "500d"], 6, "--grace is 43200000, but must be 86400 or less"),
+]
+
+
+@pytest.mark.parametrize(("words", "code", "sentence"), REFUSED)
+def test_a_refused_value_is_told_by_its_option(
+    words: list[str],
+    code: int,
+    sentence: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "shop_here.py").write_text(
+        "from windlass import Windlass\napp = Windlass()\n@app.job\ndef f(): ...\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "shop_here", raising=False)
+    monkeypatch.setenv("WINDLASS_DATABASE_URL", "postgresql://nobody@nowhere.invalid/none")
+    assert run(words) == code
+    assert f"windlass: {sentence}" in capsys.readouterr().err

@@ -128,7 +128,7 @@ def test_a_wrong_value_gives_one_sentence_with_the_variable(variable: str, value
 
 
 def test_a_wrong_override_is_called_by_its_own_name() -> None:
-    with pytest.raises(InvalidInput, match=r"^concurrency is '0'"):
+    with pytest.raises(InvalidInput, match=r"^concurrency is 0, but"):
         Settings.from_env({}, concurrency=0)
 
 

@@ -17,6 +17,7 @@ from windlass.cli.options import (
     TenantName,
     Wait,
     WaitTimeout,
+    check_due,
     check_wait,
     to_moment,
     to_seconds,
@@ -85,6 +86,7 @@ def enqueue(
       windlass enqueue add '{"a": 1, "b": 2}' --wait --wait-timeout 30s
     """
     check_wait(wait, wait_timeout)
+    check_due(run_at, delay)
     document = read_payload(payload)
     with open_client(database_url, tenant) as client:
         handle = client.enqueue_job(

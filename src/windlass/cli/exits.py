@@ -8,9 +8,12 @@ from enum import IntEnum
 from typing import Any
 
 import typer
+from pydantic import ValidationError
 
 from windlass.cli.text import clean, plain
 from windlass.errors import WindlassError
+from windlass.model.faults import fault_in_words
+from windlass.model.names import shown
 
 __all__ = ["CODES_HELP", "FULL", "Exit", "describe", "exit_code", "report"]
 
@@ -101,17 +104,29 @@ def describe(error: BaseException) -> tuple[str, str, Mapping[str, Any]]:
     if isinstance(error, typer.Abort):
         return "aborted", "nothing was done", {}
     if isinstance(error, typer.TyperException):
-        # The parser leaves in what pydantic puts before a sentence.
-        return "usage", error.format_message().strip().replace("Value error, ", ""), _usage_details(error)
+        return "usage", _usage_sentence(error), _usage_details(error)
     if isinstance(error, OSError) and error.errno in FULL:
         return "internal", f"there is no room to write to: {error}", {"hint": "Make room there."}
     sentence = str(error).strip() or "no further words"
     return "internal", f"{type(error).__name__}: {sentence}", {}
 
 
+def _usage_sentence(error: typer.TyperException) -> str:
+    fault = error.__cause__
+    if isinstance(fault, ValidationError) and (found := fault.errors()[0])["type"] != "value_error":
+        error.message = f"{fault_in_words(found)}, not {shown(found['input'])}"
+    # The parser leaves in what pydantic puts before a sentence.
+    return error.format_message().strip().replace("Value error, ", "")
+
+
 def _usage_details(error: typer.TyperException) -> Mapping[str, Any]:
     context = getattr(error, "ctx", None)
-    return {} if context is None else {"hint": f"Try: {context.command_path} --help"}
+    # Without a word there is no sentence: the whole help has been shown.
+    return (
+        {}
+        if context is None or not error.format_message().strip()
+        else {"hint": f"Try: {context.command_path} --help"}
+    )
 
 
 def report(
@@ -132,9 +147,9 @@ def report(
         return json.dumps({"error": found})
     # What a handler said of its error is data: only our own sentences may have lines.
     said = clean(message, lines=code != "job_failed")
-    shown = f"windlass: {said} [{code}]" if message else ""
+    text = f"windlass: {said} [{code}]" if message else ""
     if advice:
-        shown += f"\n  {clean(str(advice), lines=True)}"
+        text += f"\n  {clean(str(advice), lines=True)}"
     if error is not None:
-        shown = "".join(traceback.format_exception(error)) + shown
-    return shown
+        text = "".join(traceback.format_exception(error)) + text
+    return text

@@ -69,7 +69,8 @@ class Line:
     def fail(self, error: BaseException) -> int:
         code, message, details = describe(error)
         shown = error if self.debug else None
-        print(report(code, message, details, as_json=self.as_json, error=shown), file=sys.stderr)
+        if told := report(code, message, details, as_json=self.as_json, error=shown):
+            print(told, file=sys.stderr)
         return exit_code(code)
 
 

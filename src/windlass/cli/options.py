@@ -21,6 +21,7 @@ __all__ = [
     "WaitTimeout",
     "WrongUsage",
     "Yes",
+    "check_due",
     "check_wait",
     "split_names",
     "to_id",
@@ -97,11 +98,16 @@ def to_seconds(text: str) -> float:
     """`90`, `90s`, `5m`, `1h30m`, `2d` or `500ms`, in seconds."""
     compact = text.replace(" ", "").lower()
     if re.fullmatch(_NUMBER, compact):
-        return float(compact)
+        return _plain(float(compact))
     parts = _DURATION.findall(compact)
     if not parts or "".join(number + unit for number, unit in parts) != compact:
         raise typer.BadParameter(f"{text!r} is not a length of time such as 90, 5m, 1h30m or 2d")
-    return sum(float(number) * _UNITS[unit] for number, unit in parts)
+    return _plain(sum(float(number) * _UNITS[unit] for number, unit in parts))
+
+
+def _plain(seconds: float) -> float:
+    """A whole number as one: refusals show it, and `0` was never written as `0.0`."""
+    return int(seconds) if seconds.is_integer() else seconds
 
 
 def to_span(text: str) -> timedelta:
@@ -125,6 +131,12 @@ def check_wait(wait: bool, wait_timeout: float | None) -> None:
     """Refuse a time to give up after where nobody waits."""
     if wait_timeout is not None and not wait:
         raise WrongUsage("--wait-timeout needs --wait")
+
+
+def check_due(run_at: datetime | None, delay: float | None) -> None:
+    """Refuse two times at which a job would be due."""
+    if run_at is not None and delay is not None:
+        raise WrongUsage("--run-at and --delay exclude each other: give one of them")
 
 
 def to_moment(text: str) -> datetime:

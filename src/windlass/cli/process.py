@@ -21,6 +21,13 @@ from windlass.telemetry import configure_logging
 
 __all__ = ["Concurrency", "GraceSeconds", "LeaseSeconds", "Name", "Queues", "load", "psql_line", "run"]
 
+_OPTIONS = {
+    "concurrency": "--concurrency",
+    "grace_seconds": "--grace",
+    "lease_seconds": "--lease",
+    "node_name": "--name",
+    "queues": "--queues",
+}
 Queues: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--queues", metavar="NAMES", help="From which queues, as in a,b; WINDLASS_QUEUES."),
@@ -79,7 +86,10 @@ def run(
     """
     said = {"database_url": database_url, "queues": split_names(queues, "--queues"), **overrides}
     given = {name: value for name, value in said.items() if value is not None}
-    settings = Settings.from_env({}, **{**app.settings.model_dump(), **given})
+    try:
+        settings = Settings.from_env({}, **{**app.settings.model_dump(), **given})
+    except InvalidInput as error:
+        raise _as_written(error) from None
     configure_logging(settings.log_format, settings.log_level, worker_id=settings.node_name)
     run_node(
         settings,
@@ -88,6 +98,15 @@ def run(
         migrates=whole and settings.database_url is None,
         ready=lambda node: _announce(node, app, settings, as_json=as_json),
     )
+
+
+def _as_written(error: InvalidInput) -> InvalidInput:
+    """The refusal of a setting, by the name of the option that gave it."""
+    setting = str(error.details.get("setting"))
+    option = _OPTIONS.get(setting)
+    if option is None or not error.message.startswith(f"{setting} "):
+        return error
+    return InvalidInput(option + error.message.removeprefix(setting), **error.details)
 
 
 def _kinds(app: Windlass) -> list[str]:

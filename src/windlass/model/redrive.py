@@ -15,6 +15,7 @@ from windlass.model.names import (
     describe_unstorable,
     find_unstorable,
     shown,
+    with_article,
 )
 from windlass.model.new_job import check_moment
 from windlass.model.retry import check_max_attempts
@@ -97,7 +98,7 @@ class NewRedrive:
 
     def _check_patch(self) -> None:
         if not isinstance(self.patch, Mapping):
-            raise InvalidInput(f"the patch must be a JSON object, not {type(self.patch).__name__}")
+            raise InvalidInput(f"the patch must be a JSON object, not {_json_name(self.patch)}")
         if self.kinds is None or len(self.kinds) != 1:
             raise InvalidInput("with a patch the redrive is for one kind, whose handler says what fits")
         self.patch_json()
@@ -204,3 +205,9 @@ def _check_pattern(pattern: object) -> None:
         raise InvalidInput(f"the pattern for the error contains {describe_unstorable(character)}")
     if (len(pattern) - len(pattern.rstrip("\\"))) % 2:
         raise InvalidInput("the pattern for the error ends in an escape")
+
+
+def _json_name(value: object) -> str:
+    """What JSON calls such a value."""
+    names = {list: "an array", str: "a string", int: "a number", float: "a number", bool: "a boolean"}
+    return "null" if value is None else names.get(type(value), with_article(type(value).__name__))

@@ -5,7 +5,16 @@ from typing import Annotated
 
 import typer
 
-from windlass.cli.options import AsJson, DatabaseUrl, JobId, Reason, TenantName, to_moment, to_seconds
+from windlass.cli.options import (
+    AsJson,
+    DatabaseUrl,
+    JobId,
+    Reason,
+    TenantName,
+    check_due,
+    to_moment,
+    to_seconds,
+)
 from windlass.cli.output import print_json, say
 from windlass.cli.session import open_client
 from windlass.cli.text import stamp
@@ -63,6 +72,7 @@ def reschedule_job(
       windlass jobs reschedule "$id" --priority 10
       windlass jobs reschedule "$id" --delay 2h --priority 10
     """
+    check_due(run_at, delay)
     with open_client(database_url, tenant) as client:
         due = client.reschedule_job(job_id, run_at=run_at, delay=delay, priority=priority, reason=reason)
     if as_json:
