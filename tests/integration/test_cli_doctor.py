@@ -96,8 +96,8 @@ def test_a_role_in_no_group(windlass: Command, db: Database) -> None:
     answer = windlass.here("doctor", "--json", "--database-url", db.url("outsider"))
     assert answer.code == 1
     assert finding(answer, "role")["advice"] == (
-        "As an administrator, for each of windlass_producer, windlass_worker, windlass_operator, windlass_reader"
-        " that it needs: grant … to test_outsider;"
+        "As an administrator, for each of windlass_producer, windlass_worker, windlass_operator,"
+        " windlass_reader that it needs: grant … to test_outsider;"
     )
     assert finding(answer, "schema")["level"] == "fail"
 

@@ -324,3 +324,11 @@ def test_a_patch_that_nobody_can_try_says_so(db: Database, windlass: Command) ->
 )
 def test_bad_input_has_its_code(windlass: Command, words: list[str], code: int) -> None:
     assert windlass.here("jobs", "redrive", *words).code == code
+
+
+@pytest.mark.parametrize(
+    ("patch", "words"), [([1], "an array"), ("a", "a string"), (7, "a number"), (True, "a boolean")]
+)
+def test_a_patch_that_is_no_object_is_called_what_json_calls_it(patch: Any, words: str) -> None:
+    with pytest.raises(InvalidInput, match=f"the patch must be a JSON object, not {words}$"):
+        NewRedrive(kinds=("mail",), patch=patch)

@@ -196,6 +196,18 @@ def test_an_unusable_python_is_named(checkout: Checkout) -> None:
     assert "PYTHON=/nonexistent/python" in err
 
 
+def test_what_an_interpreter_says_that_cannot_start_is_shown(checkout: Checkout, tmp_path: Path) -> None:
+    broken = tmp_path / "python"
+    broken.write_text("#!/bin/sh\necho first >&2\necho 'error while loading libpython3.so' >&2\nexit 127\n")
+    broken.chmod(0o755)
+    started = checkout.start("demo", PYTHON=str(broken))
+    _, err = started.communicate()
+    assert started.returncode == 1
+    assert err.splitlines() == [
+        f"run: PYTHON={broken} is not a working Python 3.11 or newer: error while loading libpython3.so"
+    ]
+
+
 def test_script_is_posix_shell() -> None:
     text = (ROOT / "run").read_text()
     assert text.startswith("#!/bin/sh\n")

@@ -174,6 +174,7 @@ REFUSED = [
         2,
         "--run-at and --delay exclude each other",
     ),
+    (["enqueue", "x", '{"a": 1, "b": {"c": 1, "c": 2}}'], 6, "the payload names 'c' twice in one object"),
     (["worker", "shop_here:app", "--queues", "a b"], 6, "--queues is 'a b', but "),
     (["worker", "shop_here:app", "--concurrency", "0"], 6, "--concurrency is 0, but must be 1 or more"),
     (["worker", "shop_here:app", "--lease", "0"], 6, "--lease is 0, but must be 0.1 or more"),

@@ -10,6 +10,7 @@ from windlass.cli.progress import waiting
 from windlass.cli.text import pretty
 from windlass.client import SyncJobHandle
 from windlass.errors import InvalidInput
+from windlass.model.names import shown
 
 __all__ = ["note_taken", "read_payload", "tell"]
 
@@ -23,7 +24,9 @@ def read_payload(text: str, source: str = "the payload") -> Any:
     if text == "-":
         text, source = sys.stdin.read(), f"{source} on standard input"
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=_without_repetition)
+    except KeyError as error:
+        raise InvalidInput(f"{source} names {shown(error.args[0])} twice in one object") from None
     except RecursionError:
         raise InvalidInput(f"{source} is nested too deeply") from None
     except json.JSONDecodeError as error:
@@ -31,6 +34,15 @@ def read_payload(text: str, source: str = "the payload") -> Any:
         raise InvalidInput(f"{source} is not JSON from {where} on: {_excerpt(error)}", hint=_HINT) from None
     except ValueError:
         raise InvalidInput(f"{source} holds a number that is too long to be read") from None
+
+
+def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object; a name that stands there twice was hardly meant so, and only its last value would stay."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        left = [name for name, _ in pairs]
+        raise KeyError(next(name for name in found if left.count(name) > 1))
+    return found
 
 
 def _excerpt(error: json.JSONDecodeError) -> str:
