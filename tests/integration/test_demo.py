@@ -389,5 +389,18 @@ def test_the_board_shows_tenants_states_workers_and_events() -> None:
     assert "a [bold] event" in shown
 
 
+def test_a_narrow_board_shortens_no_word() -> None:
+    out = io.StringIO()
+    view = LiveView(Console(file=out, force_terminal=True, width=60, color_system=None))
+    retrying = make_job(JobState.QUEUED, attempt=1)
+    jobs = {name: [make_job(JobState.QUEUED), retrying, make_job(JobState.RUNNING)] for name in TENANTS}
+    with view:
+        view.show(Tally(jobs))
+    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", out.getvalue())
+    assert re.search(r"^tenant +waiting +running +succeeded +dead +canceled *$", shown, re.MULTILINE), shown
+    assert all(re.search(rf"^{name} +2 +1 +· +· +· *$", shown, re.MULTILINE) for name in TENANTS)
+    assert "…" not in shown
+
+
 def test_lines_where_there_is_no_terminal() -> None:
     assert isinstance(open_view(io.StringIO()), PlainView)

@@ -20,7 +20,11 @@ __all__ = ["LiveView"]
 _KEPT_NOTES = 4
 _BAR_WIDTH = 22
 _NARROW = 84
+_ALL_STATES = 80
+"""Columns of a terminal below which the states of waiting jobs are shown as one."""
+_WAITING = ("queued", "scheduled", "retrying")
 _STYLES = {
+    "waiting": "default",
     "queued": "default",
     "scheduled": "cyan",
     "retrying": "yellow",
@@ -108,9 +112,9 @@ class LiveView:
         return Group(*parts)
 
     def _draw_jobs(self) -> RenderableType:
-        table = _table()
+        table, shown = _table(), _columns(self._console.width)
         table.add_column("tenant")
-        for name in COLUMNS:
+        for name in shown:
             table.add_column(name, justify="right", style=_STYLES[name])
         wide = self._console.width >= _NARROW + _BAR_WIDTH
         if wide:
@@ -118,7 +122,8 @@ class LiveView:
         for tenant, jobs in self._tally.jobs.items():
             states = self._tally.states(tenant)
             bar = ProgressBar(max(1, len(jobs)), self._tally.ended(tenant), width=_BAR_WIDTH)
-            table.add_row(tenant, *(str(states[name] or "·") for name in COLUMNS), *([bar] if wide else []))
+            counts = (sum(states[state] for state in counted) for counted in shown.values())
+            table.add_row(tenant, *(str(count or "·") for count in counts), *([bar] if wide else []))
         return table
 
     def _draw_nodes(self) -> RenderableType:
@@ -129,6 +134,14 @@ class LiveView:
             text = f"{node.name} {'pid' if alive else 'dead, was'} {node.pid} {slots}   "
             line.append(text, style="cyan" if alive else "red")
         return line
+
+
+def _columns(width: int) -> dict[str, tuple[str, ...]]:
+    """Which states each column counts."""
+    every = {name: (name,) for name in COLUMNS}
+    if width >= _ALL_STATES:
+        return every
+    return {"waiting": _WAITING, **{name: states for name, states in every.items() if name not in _WAITING}}
 
 
 def _table() -> Table:
