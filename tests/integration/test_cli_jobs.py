@@ -84,7 +84,12 @@ def test_a_duplicate_is_found_and_a_conflict_refused(windlass: Command) -> None:
         (["greet", "--priority", "1000000"], "", 6, "the priority must be"),
         (["greet", "--tenant", "nobody"], "", 3, "there is no tenant 'nobody'"),
         (["greet", "--run-at", "2030-01-31T09:00"], "", 2, "needs its time zone"),
-        (["greet", "--run-at", "2030-01-31T09:00:00Z", "--delay", "5m"], "", 6, "run_at or delay"),
+        (
+            ["greet", "--run-at", "2030-01-31T09:00:00Z", "--delay", "5m"],
+            "",
+            2,
+            "--run-at and --delay exclude each other",
+        ),
         (["greet", "--delay", "soon"], "", 2, "is not a length of time"),
         (["greet", "--retry", "never"], "", 6, "there is no retry preset 'never'"),
         (["greet", "--scope", "never"], "", 2, "'forever', 'active'"),

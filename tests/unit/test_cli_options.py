@@ -28,6 +28,10 @@ def test_durations(text: str, seconds: float) -> None:
     assert to_seconds(text) == pytest.approx(seconds)
 
 
+def test_a_whole_number_of_seconds_is_shown_as_one() -> None:
+    assert [str(to_seconds(text)) for text in ("0", "4000d", "1500ms")] == ["0", "345600000", "1.5"]
+
+
 @pytest.mark.parametrize("text", ["", "soon", "-5", "5x", "m", "1h30", "1e9", "nan", "٣"])
 def test_what_is_no_duration_is_refused(text: str) -> None:
     with pytest.raises(typer.BadParameter, match="not a length of time"):
