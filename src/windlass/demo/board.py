@@ -138,7 +138,7 @@ class LiveView:
 
 def _columns(width: int) -> dict[str, tuple[str, ...]]:
     """Which states each column counts."""
-    every = {name: (name,) for name in COLUMNS}
+    every: dict[str, tuple[str, ...]] = {name: (name,) for name in COLUMNS}
     if width >= _ALL_STATES:
         return every
     return {"waiting": _WAITING, **{name: states for name, states in every.items() if name not in _WAITING}}
