@@ -56,5 +56,5 @@ def test_a_bound_login_cannot_tell_a_foreign_id_from_an_unknown_one(
     bound = Command(tmp_path, db.url("reader"))
     bound.here(*words, "--tenant", acme).ok()
     foreign, unknown = (bound.here(*words, "--tenant", tenant) for tenant in (other, NOBODY))
-    assert (foreign.code, unknown.code) == (3, 3)
+    assert (foreign.code, unknown.code) == (5, 5)
     assert foreign.err.replace(other, NOBODY) == unknown.err

@@ -30,5 +30,5 @@ def test_everybody_may_ask_and_a_bound_role_finds_its_own_only(db: Database) -> 
     bind(db, "reader", DEFAULT_TENANT)
     assert call_value(db, "tenant_slug", role="reader", tenant=DEFAULT_TENANT) == "default"
     for foreign in (OTHER_TENANT, NOBODY):
-        with refused("WL001", f"there is no tenant '{foreign}'"):
+        with refused("WL005", "this role is bound to another tenant"):
             call_value(db, "tenant_slug", role="reader", tenant=foreign)

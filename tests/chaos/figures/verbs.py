@@ -171,7 +171,7 @@ READS: dict[str, Verb] = {
     **{name: _of(f"{name}()") for name in ("list_unserved", "list_costs")},
     **{
         name: _of(f"{name}(%s)", _about_tenant)
-        for name in ("list_jobs", "list_events", "list_redrives", "verify_audit")
+        for name in ("list_jobs", "list_events", "list_redrives", "verify_audit", "tenant_slug")
     },
     **{
         name: _of(f"{name}(%s, %s)", _about_job)

@@ -1,4 +1,4 @@
--- The slug behind a tenant's id, and so whether there is such a tenant.  A bound role finds its own tenant only.
+-- The slug behind a tenant's id, and so whether there is such a tenant.  A bound role may name its own tenant only.
 -- definer: engine
 -- grant: producer, worker, operator, reader
 create function windlass.tenant_slug(p_tenant uuid) returns text
@@ -6,12 +6,10 @@ language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_bound uuid := windlass_data.bound_tenant();
+  v_tenant uuid := windlass._confine(p_tenant);
   v_slug text;
 begin
-  select t.slug into v_slug
-  from windlass_data.tenant as t
-  where t.id = p_tenant and (v_bound is null or t.id = v_bound);
+  select t.slug into v_slug from windlass_data.tenant as t where t.id = v_tenant;
   if v_slug is null then
     raise exception 'there is no tenant %', quote_literal(coalesce(p_tenant::text, '')) using errcode = 'WL001';
   end if;
