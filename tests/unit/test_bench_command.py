@@ -11,23 +11,7 @@ from bench.files import save
 from bench.report import render
 from bench.report.table import print_results
 from bench.results import Measurement, Results
-
-ENVIRONMENT = {
-    "at": "2030-01-31T09:00:00+00:00",
-    "cpu": "Some CPU",
-    "cores": 2,
-    "memory_gib": 24.0,
-    "system": "Linux",
-    "python": "3.11",
-    "node": None,
-    "postgresql": "18.1",
-    "server": "embedded",
-    "settings": {"fsync": "on"},
-    "file_system": "ext4",
-    "fsync_us": 140,
-    "load_before": 0.1,
-    "revision": "abc",
-}
+from tests.unit.bench_results import ENVIRONMENT
 
 
 def results_at(scale: float) -> Results:
