@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.command import Command, eventually
+from tests.integration.command import Answer, Command, Running, eventually
 from tests.support import Database
 
 APPLICATION = """
@@ -96,6 +96,15 @@ def await_begun(windlass: Command) -> None:
     eventually((windlass.cwd / "begun").exists, "the handler has begun")
 
 
+def end(windlass: Command, worker: Running, signals: int) -> Answer:
+    """Send so many signals once its handler has begun, the second after the first was heard."""
+    await_begun(windlass)
+    worker.send()
+    if signals == 2:
+        eventually(lambda: "worker stopping" in worker.log, "it has heard the first signal")
+    return worker.stop()
+
+
 def assert_left(windlass: Command, job_id: str) -> None:
     assert outcomes(windlass, job_id) == ["released"]
     assert windlass.here("nodes", "--json").ok().json["items"] == [], "it has said farewell"
@@ -155,11 +164,7 @@ def test_a_thread_that_cannot_be_stopped_ends_with_a_worker_whose_output_nobody_
 def test_a_thread_that_holds_the_lock_of_a_log_ends_with_the_worker(windlass: Command, signals: int) -> None:
     job_id = windlass.here("enqueue", "note", "{}").ok().out.strip()
     with windlass.running("worker", "mill:app", "--grace", "1s" if signals == 1 else "10m") as worker:
-        await_begun(windlass)
-        worker.send()
-        if signals == 2:
-            eventually(lambda: "worker stopping" in worker.log, "it has heard the first signal")
-        ended = worker.stop()
+        ended = end(windlass, worker, signals)
     assert ended.code == 0
     assert_left(windlass, job_id)
 
@@ -171,10 +176,6 @@ def test_a_part_that_cannot_be_stopped_ends_with_the_node(windlass: Command, kin
         eventually(
             lambda: windlass.here("cluster", "create", kind, "--json").code == 0, "the node has said hello"
         )
-        await_begun(windlass)
-        worker.send()
-        if signals == 2:
-            eventually(lambda: "worker stopping" in worker.log, "it has heard the first signal")
-        ended = worker.stop()
+        ended = end(windlass, worker, signals)
     assert ended.code == 0
     assert windlass.here("nodes", "--json").ok().json["items"] == [], "it has said farewell"
