@@ -14,10 +14,13 @@ __all__ = ["WORKLOADS", "build_history"]
 DAYS_OF_HISTORY = 7
 SLICE = 500_000
 
-# The columns of a finished job and of its attempt are copied from one that really ran; only the ids are new.
+# What is copied from a job that really ran: all but the ids, and the times, which go with the ids.  Finished all in
+# one instant, they would be one window to whoever walks the attempts by the time of their end.
 COLUMNS = """
 select string_agg(
-  case attname when $2 then 'g.id' else 't.' || quote_ident(attname) end, ', ' order by attnum)
+  case when attname = $2 then 'g.id'
+       when attname in ('created_at', 'started_at', 'finished_at') then 'g.at'
+       else 't.' || quote_ident(attname) end, ', ' order by attnum)
 from pg_attribute where attrelid = $1::regclass and attnum > 0 and not attisdropped and attgenerated = ''
 """
 NAMES = """
@@ -26,10 +29,13 @@ from pg_attribute where attrelid = $1::regclass and attnum > 0 and not attisdrop
 """
 # Time-ordered ids, spread over the days before now, the same each time that it is asked.
 IDS = """
-select (lpad(to_hex((extract(epoch from $1::timestamptz) * 1000)::bigint - n * $4::bigint / $5::bigint),
-             12, '0') || '7' || substr(md5(n::text), 1, 3) || '8' || substr(md5(n::text), 4, 15))::uuid as id
-from generate_series($2::bigint, $3::bigint) as n
+select (lpad(to_hex(m.ms), 12, '0') || '7' || substr(md5(m.n::text), 1, 3) || '8'
+        || substr(md5(m.n::text), 4, 15))::uuid as id, to_timestamp(m.ms / 1000.0) as at
+from (select n, (extract(epoch from $1::timestamptz) * 1000)::bigint - n * $4::bigint / $5::bigint as ms
+      from generate_series($2::bigint, $3::bigint) as n) as m
 """
+# Where jobs have ended for days, all but the last minute of them is in the audit's chain.
+SEALED = "update windlass_data.sealing set sealed_to = $1"
 
 
 async def not_due(trial: Trial) -> Outcome:
@@ -88,6 +94,7 @@ async def build_history(trial: Trial, finished: int) -> None:
         trial.say(f"writing {end:,} of {finished:,} finished jobs")
         for table, column in (("job", "id"), ("attempt", "job_id")):
             await _copy_rows(trial, table, column, (now, start, end, _spread_ms(), finished))
+    await trial.connection.execute(SEALED, now)
     await producer.close()
     await worker.close()
 

@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from bench.server import MeasuredServer
 from bench.systems.own import floors, windlass
 from bench.systems.system import System
 from bench.trial import Trial
+from bench.workloads.burden import build_history
 from bench.workloads.registry import WORKLOADS
 from tests.support import Server
 
@@ -56,6 +58,30 @@ async def test_the_floor_is_measured_and_balances(measured: MeasuredServer, work
     one = await run(measured, workload, FLOOR)
     assert one.error is None
     assert one.figures[WORKLOADS[workload].headline] != 0
+
+
+async def test_a_made_up_history_ended_over_the_days_of_its_ids_and_is_sealed(
+    measured: MeasuredServer,
+) -> None:
+    nothing: dict[str, Any] = {}
+    async with (
+        measured.fresh(migrated=True) as database,
+        Trial(measured, windlass(), database, 1.0, 1, lambda text: None, nothing) as trial,
+    ):
+        await build_history(trial, 700)
+        for table, column, at in (("job", "id", "created_at"), ("attempt", "job_id", "finished_at")):
+            rows = await trial.connection.fetch(
+                f"select {column} as id, {at} as at from windlass_data.{table} order by {at} limit 700"
+            )
+            # The first 48 bits of an id are its milliseconds.
+            assert [row["id"].int >> 80 for row in rows] == [
+                round(row["at"].timestamp() * 1000) for row in rows
+            ]
+            assert rows[-1]["at"] - rows[0]["at"] > timedelta(days=6)
+        sealed_to = await trial.connection.fetchval("select sealed_to from windlass_data.sealing")
+        assert await trial.connection.fetchval(
+            "select bool_and(finished_at <= $1) from windlass_data.attempt", sealed_to
+        )
 
 
 async def test_clients_that_share_nothing_have_a_connection_each(measured: MeasuredServer) -> None:
