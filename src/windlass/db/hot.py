@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from hashlib import blake2b
+from select import POLLIN, poll
 from typing import Any, Self, TypeVar
 from uuid import UUID
 
@@ -18,10 +19,11 @@ from psycopg import AsyncConnection, Connection, OperationalError
 from psycopg.abc import Buffer, PQGen
 from psycopg.adapt import Transformer
 from psycopg.errors import DuplicatePreparedStatement, error_from_result
-from psycopg.generators import execute
+from psycopg.generators import fetch_many, send
 from psycopg.pq import ExecStatus, Format, TransactionStatus
 from psycopg.pq.abc import PGresult
 from psycopg.rows import TupleRow
+from psycopg.waiting import Wait
 
 from windlass.db.call import Call, Row
 from windlass.db.startup import unless_refused
@@ -133,13 +135,31 @@ def run_hot(connection: AsyncOurConnection | OurConnection, call: Call[Any]) -> 
 
 def _answer(connection: AsyncOurConnection | OurConnection) -> PQGen[PGresult]:
     """What one statement came to.  A server that ends the session may say so behind the answer."""
-    results: list[PGresult] = yield from execute(connection.pgconn)
+    yield from send(connection.pgconn)
+    yield from _receive(connection)
+    results: list[PGresult] = yield from fetch_many(connection.pgconn)
     for result in results:
         if result.status not in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK):
             raise error_from_result(result, encoding="utf-8")
     if not results:
         raise OperationalError("the connection ended without an answer")
     return results[0]
+
+
+def _receive(connection: AsyncOurConnection | OurConnection) -> PQGen[None]:
+    """Wait until an answer is here.  What has come of a long one is read at once.
+
+    libpq reads 16 kB at a time.  The driver waits after each, on an event loop for all else that is to be
+    done in a turn of it: an answer of a thousand jobs would be the work of twenty turns.
+    """
+    server, more = connection.pgconn, None
+    while server.is_busy():
+        if more is None or not more.poll(0):
+            yield Wait.R
+        server.consume_input()
+        if more is None and server.is_busy():
+            more = poll()
+            more.register(server.socket, POLLIN)
 
 
 def written(values: Sequence[Any]) -> tuple[list[Buffer | None], list[Format]]:
