@@ -16,6 +16,7 @@ import asyncpg
 
 from bench.drivers.flow import Flow
 from bench.drivers.protocol import Driver, main, payload_of
+from windlass.worker.own_process import run_as_worker
 
 BATCH = 500
 POLL_SECONDS = 0.5
@@ -143,4 +144,4 @@ class Floor(Driver):
 
 
 if __name__ == "__main__":
-    main(Floor)
+    main(Floor, run_as_worker)

@@ -11,7 +11,7 @@ import os
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 __all__ = ["QUEUE", "Driver", "Tally", "main", "payload_of"]
@@ -192,15 +192,22 @@ async def serve(driver: Driver) -> None:
             say({"id": number, "error": f"{type(error).__name__}: {error}"})
 
 
-def main(make: Callable[[dict[str, Any]], Driver]) -> None:
-    """The whole of a driver's process."""
+def main(
+    make: Callable[[dict[str, Any]], Driver],
+    run: Callable[[Coroutine[Any, Any, None]], None] | None = None,
+) -> None:
+    """The whole of a driver's process; `run` runs it to its end, on uvloop if nothing else is said."""
     driver = make(json.loads(os.environ["BENCH_CONFIG"]))
+    (run or _run_on_uvloop)(serve(driver))
+    sys.stdout.flush()
+    os._exit(0)  # what a system leaves running, threads above all, must not keep the process
+
+
+def _run_on_uvloop(work: Coroutine[Any, Any, None]) -> None:
     try:
         from uvloop import new_event_loop
     except ImportError:
-        asyncio.run(serve(driver))
-    else:
-        with asyncio.Runner(loop_factory=new_event_loop) as runner:
-            runner.run(serve(driver))
-    sys.stdout.flush()
-    os._exit(0)  # what a system leaves running, threads above all, must not keep the process
+        asyncio.run(work)
+        return
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        runner.run(work)

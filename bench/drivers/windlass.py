@@ -18,6 +18,7 @@ from windlass import NewJob, RetryPolicy, Windlass
 from windlass.client import AsyncClient
 from windlass.settings import Settings
 from windlass.telemetry import Signal, Telemetry, configure_logging
+from windlass.worker.own_process import run_as_worker
 from windlass.worker.worker import Worker
 
 KIND, FLAKY, SLOW = "bench.send", "bench.flaky", "bench.io"
@@ -177,4 +178,4 @@ def _by_tenant(numbers: range, slugs: list[str] | None) -> Iterator[tuple[str | 
 
 
 if __name__ == "__main__":
-    main(WindlassDriver)
+    main(WindlassDriver, run_as_worker)

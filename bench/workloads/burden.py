@@ -14,8 +14,8 @@ __all__ = ["WORKLOADS", "build_history"]
 DAYS_OF_HISTORY = 7
 SLICE = 500_000
 
-# What is copied from a job that really ran: all but the ids, and the times, which go with the ids.  Finished all in
-# one instant, they would be one window to whoever walks the attempts by the time of their end.
+# What is copied from a job that really ran: all but the ids, and the times, which go with the ids.  Finished
+# all in one instant, they would be one window to whoever walks the attempts by the time of their end.
 COLUMNS = """
 select string_agg(
   case when attname = $2 then 'g.id'

@@ -15,6 +15,7 @@ from windlass.model.cluster import CLUSTER_QUEUE
 from windlass.settings import Settings
 from windlass.telemetry import Telemetry
 from windlass.worker.last_resort import LastResort
+from windlass.worker.own_process import run_as_worker
 from windlass.worker.process_end import end_now, end_over_handler
 from windlass.worker.registry import Registry
 from windlass.worker.service import Service
@@ -258,22 +259,4 @@ def run_node(
         if threads.busy or node.stuck:
             end_now(hurried=node.hurried)
 
-    _run(main())
-
-
-def _run(main: Coroutine[Any, Any, None]) -> None:
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(main)
-
-
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """uvloop where it is installed.
-
-    Nothing may run while its absence is being handled: every error of a handler would be shown as following
-    from it.
-    """
-    try:
-        from uvloop import new_event_loop
-    except ImportError:
-        return None
-    return new_event_loop
+    run_as_worker(main())

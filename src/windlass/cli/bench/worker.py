@@ -3,11 +3,11 @@
 import asyncio
 import json
 import sys
-from collections.abc import Coroutine
 from typing import Any
 
 from windlass.cli.bench.jobs import QUEUE, make_app
 from windlass.settings import Settings
+from windlass.worker.own_process import run_as_worker
 
 BEAT_SECONDS = 0.02
 
@@ -33,15 +33,5 @@ def say(document: dict[str, Any]) -> None:
     sys.stdout.flush()
 
 
-def run(work: Coroutine[Any, Any, None]) -> None:
-    try:
-        from uvloop import new_event_loop
-    except ImportError:
-        asyncio.run(work)
-        return
-    with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        runner.run(work)
-
-
 if __name__ == "__main__":
-    run(main())
+    run_as_worker(main())
