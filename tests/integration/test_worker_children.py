@@ -14,7 +14,7 @@ import pytest
 from tests.integration.crew import PATIENCE, Crew, until
 from tests.support import Database
 from windlass.errors import LeaseLost
-from windlass.worker import attempts
+from windlass.worker import attempt
 from windlass.worker.context import JobContext
 
 
@@ -94,7 +94,7 @@ async def test_a_child_that_never_comes_to_its_handler_is_timed_out(
     (tmp_path / "waits_at_import.py").write_text(waits)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "argv", ["pytest"])
-    monkeypatch.setattr(attempts, "IMPORT_SECONDS", 0.5)
+    monkeypatch.setattr(attempt, "IMPORT_SECONDS", 0.5)
     import waits_at_import  # type: ignore[import-not-found]
 
     crew.knows(waits_at_import.handle, isolation="process", timeout=0.5)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextvars
+import gc
 import weakref
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
@@ -34,18 +35,26 @@ class Desk:
         self.words: list[Word | None] = []
         self.tasks: dict[Attempt, Any] = {}
         """The task in which each attempt ended."""
-        self.alone: list[Attempt] = []
-        self.waiting: list[Attempt] = []
-        self.free = 0
+        self.expected: list[Attempt] = []
+        """Those that have a timeout."""
+        self.next: list[Handler] = []
+        """Added as soon as a slot is free, one for each."""
+        self.later: list[Attempt] = []
+        self.opened = self.free = 0
         self.line = Line(
             contextvars.copy_context(),
             "w",
             Limits(),
-            alone=self.alone.append,
-            waits=self.waiting.append,
+            begins=self.expected.append,
             end=self.end,
             ended=self.ended,
         )
+        self._open = self.line._open
+        setattr(self.line, "_open", self.open)  # noqa: B010 – mypy would have it that a method stays
+
+    def open(self) -> None:
+        self.opened += 1
+        self._open()
 
     def end(self, attempt: Attempt, word: Word | None) -> None:
         self.words.append(word)
@@ -53,13 +62,16 @@ class Desk:
 
     def ended(self, count: int) -> None:
         self.free += count
+        for handler in self.next[:count]:
+            self.next.remove(handler)
+            self.later.append(self.add(handler))
 
-    def add(self, handler: Handler) -> Attempt:
+    def add(self, handler: Handler, timeout: float | None = None) -> Attempt:
         kind = handler.__name__
         job = ClaimedJob(
             uuid4(), uuid4(), "default", kind, 0, {}, uuid4(), 1, 0, 5, NOW, "trace", None, NOW, None
         )
-        definition = JobDefinition.from_function(handler)
+        definition = JobDefinition.from_function(handler, timeout=timeout)
         attempt = Attempt(job, definition, Lease(job.token_bytes, NOW, 0.0, 1.0), None)
         self.line.add(attempt)
         return attempt
@@ -71,6 +83,11 @@ class Desk:
                 return
             await asyncio.sleep(0)
         pytest.fail(f"{self.free} of {count} were told as ended")
+
+
+async def turns(count: int) -> None:
+    for _ in range(count):
+        await asyncio.sleep(0)
 
 
 async def quick() -> None: ...
@@ -93,7 +110,6 @@ async def test_handlers_that_do_not_wait_share_a_task() -> None:
     await desk.settle(50)
     assert len({desk.tasks[attempt] for attempt in attempts}) == 1
     assert [word.verb for word in desk.words if word is not None] == ["complete"] * 50
-    assert (desk.waiting, desk.alone) == ([], [])
 
 
 async def test_where_nobody_counts_references_each_has_a_task_of_its_own(
@@ -101,26 +117,156 @@ async def test_where_nobody_counts_references_each_has_a_task_of_its_own(
 ) -> None:
     monkeypatch.setattr(line, "SHARES_TASKS", False)
     desk = Desk()
-    assert [desk.add(quick), desk.add(quick)] == desk.alone
+    desk.next = [quick]
+    attempts = [desk.add(quick), desk.add(quick), desk.add(waits)]
+    await desk.settle(4)
+    assert len({desk.tasks[attempt] for attempt in [*attempts, *desk.later]}) == 4
 
 
-async def test_the_first_that_waits_keeps_the_task_and_the_next_of_its_kind_get_their_own() -> None:
-    desk = Desk()
-    before, first = desk.add(quick), desk.add(waits)
-    second, behind = desk.add(waits), desk.add(quick)
+async def test_the_first_that_waits_keeps_the_task_and_another_takes_the_line() -> None:
+    desk, gate = Desk(), asyncio.Event()
+
+    async def waits_for_the_gate() -> None:
+        await gate.wait()
+
+    before, first, behind = desk.add(quick), desk.add(waits_for_the_gate), desk.add(quick)
+    await desk.settle(2)
+    gate.set()
     await desk.settle(3)
     assert desk.tasks[before] == desk.tasks[first] != desk.tasks[behind]
-    assert (desk.waiting, desk.alone) == ([first], [second])
-    desk.free = 0
-    third = desk.add(waits)
-    await desk.settle(1)
-    assert desk.waiting == [first, third], "after a while it is tried again"
-    desk.add(waits)
-    desk.add(waits)
-    assert len(desk.alone) == 3, "and the longer left alone the more often it waits"
 
 
-async def test_a_kind_that_no_longer_waits_stands_in_line_again() -> None:
+async def test_those_of_a_kind_that_waited_wait_all_at_once() -> None:
+    desk, gate = Desk(), asyncio.Event()
+    waiting: list[int] = []
+
+    async def waits_for_the_gate() -> None:
+        waiting.append(1)
+        await gate.wait()
+
+    for _ in range(10):
+        desk.add(waits_for_the_gate)
+    await turns(3)
+    assert len(waiting) == 10, "also of a kind that nobody knew"
+    gate.set()
+    await desk.settle(10)
+    gate.clear()
+    for _ in range(10):
+        desk.add(waits_for_the_gate)
+    await turns(1)
+    assert len(waiting) == 20, "and without a look between them the next time"
+    gate.set()
+    await desk.settle(20)
+
+
+async def test_a_task_whose_handler_waited_goes_on_with_what_comes_into_its_slot() -> None:
+    desk = Desk()
+    desk.next = [waits, quick, waits, waits]
+    first = desk.add(waits)
+    await desk.settle(5)
+    assert len(desk.later) == 4
+    assert {desk.tasks[attempt] for attempt in desk.later} == {desk.tasks[first]}
+    assert desk.opened == 1
+
+
+async def test_each_of_many_goes_on_with_one() -> None:
+    desk, first, second = Desk(), asyncio.Event(), asyncio.Event()
+
+    async def waits_for_the_first() -> None:
+        await first.wait()
+
+    async def waits_for_the_second() -> None:
+        await second.wait()
+
+    attempts = [desk.add(waits_for_the_first) for _ in range(20)]
+    await turns(3)
+    desk.next = [waits_for_the_second] * 20
+    first.set()
+    await desk.settle(20)
+    await turns(3)
+    second.set()
+    await desk.settle(40)
+    tasks = [desk.tasks[attempt] for attempt in attempts]
+    assert len(set(tasks)) == 20
+    assert sorted(desk.tasks[attempt] for attempt in desk.later) == sorted(tasks)
+    assert desk.opened == 20
+
+
+async def test_what_a_task_leaves_in_line_when_it_waits_once_more_is_taken_by_another() -> None:
+    desk, gate = Desk(), asyncio.Event()
+
+    async def waits_for_the_gate() -> None:
+        await gate.wait()
+
+    def ended(count: int) -> None:
+        desk.free += count
+        if desk.free == 1:
+            desk.add(waits_for_the_gate)
+            desk.add(quick)
+
+    desk.line._ended = ended
+    desk.add(waits)
+    await desk.settle(2)
+    gate.set()
+    await desk.settle(3)
+
+
+async def test_it_is_noted_of_every_kind_that_it_waits_however_many_begin_in_a_turn() -> None:
+    desk, gate, started = Desk(), asyncio.Event(), 0
+
+    async def waits_for_the_gate() -> None:
+        await gate.wait()
+
+    async def waits_a_turn() -> None:
+        nonlocal started
+        started += 1
+        await asyncio.sleep(0)
+
+    async def waits_a_turn_too() -> None:
+        await waits_a_turn()
+
+    for _ in range(2):
+        desk.add(waits_for_the_gate)
+    await turns(3)
+    desk.next = [waits_a_turn, waits_a_turn_too]
+    gate.set()
+    await desk.settle(4)
+    for _ in range(5):
+        desk.add(waits_a_turn)
+        desk.add(waits_a_turn_too)
+    await turns(1)
+    assert started == 12
+    await desk.settle(14)
+
+
+async def test_as_many_tasks_are_opened_as_there_are_attempts_that_wait() -> None:
+    desk, gate = Desk(), asyncio.Event()
+
+    async def waits_for_the_gate() -> None:
+        await gate.wait()
+
+    for _ in range(2):
+        desk.opened = 0
+        for _ in range(10):
+            desk.add(waits_for_the_gate)
+        await turns(3)
+        gate.set()
+        await desk.settle(10)
+        assert desk.opened == 10
+        gate.clear()
+        desk.free = 0
+
+
+async def test_a_task_that_asks_for_more_runs_all_of_it_if_none_waits() -> None:
+    desk = Desk()
+    desk.next = [quick] * 20
+    for _ in range(10):
+        desk.add(quick)
+    await desk.settle(30)
+    assert desk.opened == 1
+
+
+async def test_a_kind_that_no_longer_waits_shares_a_task_again() -> None:
     desk = Desk()
     slow = [True]
 
@@ -132,13 +278,86 @@ async def test_a_kind_that_no_longer_waits_stands_in_line_again() -> None:
     await desk.settle(1)
     slow[0] = False
     desk.add(sometimes)
-    desk.add(sometimes)
     await desk.settle(2)
-    assert len(desk.alone) == 1, "the one after the one that waited; the next was tried"
-    for _ in range(10):
-        desk.add(sometimes)
+    desk.opened = 0
+    attempts = [desk.add(sometimes) for _ in range(10)]
     await desk.settle(12)
-    assert len(desk.alone) == 1
+    assert len({desk.tasks[attempt] for attempt in attempts}) == desk.opened == 1
+
+
+async def test_after_a_slice_the_loop_gets_a_turn_however_many_tasks_go_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each of them could go on for a slice of its own, and all else would wait for all of these."""
+    clock = [0.0]
+    monkeypatch.setattr(line, "elapsed_clock", lambda: clock[0])
+    desk, gate = Desk(), asyncio.Event()
+    seen: list[int] = []
+    turn = 0
+
+    async def waits_for_the_gate() -> None:
+        await gate.wait()
+
+    async def takes_a_sixth_of_a_slice() -> None:
+        clock[0] += line.SLICE_SECONDS / 6
+        seen.append(turn)
+
+    for _ in range(5):
+        desk.add(waits_for_the_gate)
+    await turns(3)
+    desk.next = [takes_a_sixth_of_a_slice] * 60
+    gate.set()
+    while desk.free < 65:
+        turn += 1
+        await asyncio.sleep(0)
+    assert len(seen) == 60
+    assert max(map(seen.count, seen)) <= 6 + 5, "a slice, and one for each that waited"
+
+
+async def test_only_those_with_a_timeout_are_expected_to_run_into_it() -> None:
+    desk = Desk()
+    desk.add(quick)
+    limited = desk.add(waits, timeout=60.0)
+    await desk.settle(2)
+    assert desk.expected == [limited]
+
+
+class Odd(BaseException):
+    """An error of a kind that only ends what is made to heed it."""
+
+
+@pytest.mark.parametrize("waiting", [False, True])
+async def test_an_error_of_no_usual_kind_is_a_word_too_and_frees_the_slot(waiting: bool) -> None:
+    async def oddly() -> None:
+        if waiting:
+            await asyncio.sleep(0)
+        raise Odd
+
+    desk = Desk()
+    desk.add(oddly)
+    desk.add(quick)
+    await desk.settle(2)
+    assert sorted(word.verb for word in desk.words if word is not None) == ["complete", "fail"]
+
+
+@pytest.mark.parametrize("waiting", [False, True])
+async def test_a_slot_that_cannot_be_told_of_does_not_stop_the_line(waiting: bool) -> None:
+    """Whoever is told of a free slot claims and starts others, and may come to grief."""
+    desk, loop = Desk(), asyncio.get_running_loop()
+    faults: list[Any] = []
+    loop.set_exception_handler(lambda _, context: faults.append(context["exception"]))
+
+    def ended(_: int) -> None:
+        desk.line._ended = desk.ended
+        raise MemoryError
+
+    desk.line._ended = ended
+    desk.add(waits if waiting else quick)
+    await turns(5)
+    desk.add(quick)
+    await desk.settle(1)
+    gc.collect()
+    assert [type(fault) for fault in faults] == [MemoryError]
 
 
 KEPT: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
@@ -170,13 +389,38 @@ async def renames() -> None:
     task.set_name("order 7")
 
 
-@pytest.mark.parametrize("handler", [keeps_by_task, keeps_weakly, keeps_and_fails, cleans_up_later, renames])
-async def test_what_is_kept_by_the_task_is_found_by_no_other_job(handler: Handler) -> None:
-    desk = Desk()
-    first, second = desk.add(handler), desk.add(quick)
-    await desk.settle(2)
-    assert desk.tasks[first] != desk.tasks[second]
-    SESSIONS.clear()
+VARIABLE: contextvars.ContextVar[str] = contextvars.ContextVar("VARIABLE")
+
+
+async def sets_a_variable() -> None:
+    VARIABLE.set("whose job this is")
+
+
+@pytest.mark.parametrize("waiting", [False, True])
+@pytest.mark.parametrize(
+    "handler", [keeps_by_task, keeps_weakly, keeps_and_fails, cleans_up_later, renames, sets_a_variable]
+)
+async def test_what_is_kept_by_the_task_is_found_by_no_other_job(handler: Handler, waiting: bool) -> None:
+    async def keeps() -> None:
+        if waiting:
+            await asyncio.sleep(0)
+        await handler()
+
+    async def keeps_from_the_start() -> None:
+        try:
+            await handler()
+        finally:
+            if waiting:
+                await asyncio.sleep(0)
+
+    for keeping in (keeps, keeps_from_the_start):
+        desk = Desk()
+        desk.next = [quick, quick]
+        first = desk.add(keeping)
+        await desk.settle(3)
+        second, third = desk.later
+        assert desk.tasks[first] != desk.tasks[second] == desk.tasks[third]
+        SESSIONS.clear()
 
 
 async def test_a_handler_that_only_looks_at_its_task_does_not_end_it() -> None:
@@ -191,9 +435,16 @@ async def test_a_handler_that_only_looks_at_its_task_does_not_end_it() -> None:
     assert len({desk.tasks[attempt] for attempt in attempts}) == 1
 
 
-async def test_a_cancellation_that_was_not_heard_ends_with_its_job() -> None:
+async def cancels_itself_unheard() -> None:
+    task = asyncio.current_task()
+    if task is not None:
+        task.cancel()
+
+
+@pytest.mark.parametrize("handler", [cancels_itself, cancels_itself_unheard])
+async def test_a_cancellation_that_was_not_heard_ends_with_its_job(handler: Handler) -> None:
     desk = Desk()
-    first, second = desk.add(cancels_itself), desk.add(waits)
+    first, second = desk.add(handler), desk.add(waits)
     await desk.settle(2)
     assert desk.tasks[first] != desk.tasks[second]
     assert desk.words[0] is None

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 import threading
 from collections.abc import Callable
 from types import EllipsisType
@@ -48,7 +49,6 @@ class Attempt:
         "said",
         "started",
         "task",
-        "timer",
     )
 
     def __init__(
@@ -73,7 +73,6 @@ class Attempt:
         self.called = False
         self.task: asyncio.Task[Any] | None = None
         """What its handler runs in on the loop; none before it has begun."""
-        self.timer: asyncio.TimerHandle | None = None
         self._guard = threading.Lock()
         self._child: Child | None = None
         self._record = record
@@ -95,15 +94,17 @@ class Attempt:
         """For how many seconds its handler may run."""
         return self.definition.timeout if self.job.timeout is None else self.job.timeout
 
-    def is_overdue(self, now: float) -> bool:
-        """Whether its handler runs longer than its timeout, or than one may that was canceled."""
+    @property
+    def due(self) -> float:
+        """When its handler has run for its timeout, or was canceled so long ago that nobody waits for it."""
+        if self.said:
+            return math.inf
         if self.handled_at is not None:
-            return self.can_be_ended and now >= self.handled_at + STUBBORN_SECONDS
+            return self.handled_at + STUBBORN_SECONDS if self.can_be_ended else math.inf
         room, timeout = self.definition.room, self.timeout
         if timeout is None or (room == "loop" and not self.begun):
-            return False
-        more = IMPORT_SECONDS if room == "process" and not self.called else 0.0
-        return now >= self.started + timeout + more
+            return math.inf
+        return self.started + timeout + (IMPORT_SECONDS if room == "process" and not self.called else 0.0)
 
     def was_told(self) -> bool:
         """Whether the handler was told to stop."""

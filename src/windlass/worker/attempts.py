@@ -13,12 +13,13 @@ from uuid import UUID
 from windlass.client.detours import Detours
 from windlass.model import ClaimedJob
 from windlass.telemetry import mark_node, mark_running
-from windlass.worker.attempt import IMPORT_SECONDS, STUBBORN_SECONDS, Attempt, Outcome, outcome_of
+from windlass.worker.attempt import Attempt, Outcome
 from windlass.worker.children import Children
 from windlass.worker.context import JobContext, StopReason
 from windlass.worker.costs import Record, refuse_entry
+from windlass.worker.deadlines import Deadlines
 from windlass.worker.hand_over import take
-from windlass.worker.handler import run_async, run_sync
+from windlass.worker.handler import run_sync
 from windlass.worker.leases import Lease, elapsed_clock
 from windlass.worker.line import Line
 from windlass.worker.registry import Registry
@@ -57,22 +58,14 @@ class Attempts:
             self._scope.run(mark_node, node_id)
         self._threads = Threads(concurrency, fault)
         self._children = Children(detours or {})
-        self._line = Line(
-            self._scope,
-            worker_id,
-            limits,
-            alone=self._start_alone,
-            waits=self._set_timer,
-            end=self._end,
-            ended=ended,
-        )
         self._returned: deque[tuple[Attempt, Outcome]] = deque()
         self._woken = False
         self._busy: set[Attempt] = set()
+        self._deadlines = Deadlines(self._busy, self._stop_overdue)
+        expect = self._deadlines.expect
+        self._line = Line(self._scope, worker_id, limits, begins=expect, end=self._end, ended=ended)
         self._unsaid: set[Attempt] = set()
         """Who takes an attempt out of here says the last word on it."""
-        self._unbegun: set[Attempt] = set()
-        """Of those with a task of their own; who takes one out of here calls its handler, or sees to it."""
         self._quiet, self._settled = asyncio.Event(), asyncio.Event()
         self._quiet.set()
         self._settled.set()
@@ -125,40 +118,16 @@ class Attempts:
             self._start_in_thread(attempt)
         return attempt
 
-    def _start_alone(self, attempt: Attempt) -> None:
-        self._unbegun.add(attempt)
-        attempt.task = self._loop.create_task(self._run_alone(attempt), context=self._scope_for(attempt))
-        attempt.task.add_done_callback(partial(self._task_done, attempt))
-        self._set_timer(attempt)
-
-    async def _run_alone(self, attempt: Attempt) -> Word | None:
-        if attempt.said or not take(self._unbegun, attempt):
-            attempt.said = True  # or about to be, by whoever has taken it
-            return None
-        return await run_async(
-            attempt.definition, attempt.job, attempt.context, self._limits, attempt.lease.now
-        )
-
     def _start_in_thread(self, attempt: Attempt) -> None:
         if attempt.definition.room == "process":  # there, the time begins when the handler does
-            attempt.on_begun = partial(self._call_soon, self._set_timer, attempt)
-            self._set_timer(attempt, IMPORT_SECONDS)
+            attempt.on_begun = partial(self._call_soon, self._deadlines.expect, attempt)
+        self._deadlines.expect(attempt)
         self._threads.run(partial(self._in_thread, attempt, self._scope_for(attempt)))
-        if attempt.definition.room == "thread":
-            self._set_timer(attempt)
 
     def _scope_for(self, attempt: Attempt) -> contextvars.Context:
         scope = self._scope.copy()
         scope.run(mark_running, self._worker_id, attempt.job)
         return scope
-
-    def _set_timer(self, attempt: Attempt, more: float = 0.0) -> None:
-        timeout = attempt.timeout
-        if timeout is not None and attempt.handled_at is None and attempt in self._busy:
-            if attempt.timer is not None:
-                attempt.timer.cancel()
-            left = max(0.0, attempt.started + timeout + more - elapsed_clock())
-            attempt.timer = self._loop.call_later(left, self.stop, attempt, "timed_out")
 
     def _in_thread(self, attempt: Attempt, scope: contextvars.Context) -> None:
         """Waking the loop is dear: it is done once for all that return before it looks."""
@@ -182,11 +151,6 @@ class Attempts:
         with suppress(RuntimeError):  # of a closed loop: a thread that outlived its worker can tell nobody
             self._loop.call_soon_threadsafe(*call)
 
-    def _task_done(self, attempt: Attempt, task: "asyncio.Task[Word | None]") -> None:
-        self._unbegun.discard(attempt)  # where it was canceled before
-        self._end(attempt, outcome_of(task))
-        self._ended(1)
-
     def _take_returned(self) -> None:
         self._woken = False  # first, so that whoever returns from now on wakes the loop again
         count = 0
@@ -200,8 +164,6 @@ class Attempts:
             self._ended(count)
 
     def _end(self, attempt: Attempt, outcome: Outcome) -> None:
-        if attempt.timer is not None:
-            attempt.timer.cancel()
         self._busy.discard(attempt)
         if not self._busy:
             self._quiet.set()
@@ -237,20 +199,22 @@ class Attempts:
         if attempt.definition.room == "thread" and reason in ("cancel_requested", "gate_closed"):
             attempt.warn(reason)  # all that can be done: the handler may heed it, its timeout still counts
             return
-        if attempt.task is not None and attempt.task.done():
-            return  # it ended by itself just now, and its own word is on its way
         attempt.handled_at = elapsed_clock()
         attempt.warn(reason)
         if reason == "lease_lost":
             attempt.reason = reason
-        if attempt.timer is not None:
-            attempt.timer.cancel()
         if attempt.definition.room == "thread":
             self.give_up(attempt)
         elif attempt.can_be_ended:
             if attempt.task is not None:
                 attempt.task.cancel()
-            attempt.timer = self._loop.call_later(STUBBORN_SECONDS, self.give_up, attempt)
+            self._deadlines.expect(attempt)
+
+    def _stop_overdue(self, attempt: Attempt) -> None:
+        if attempt.handled_at is None:
+            self.stop(attempt, "timed_out")
+        else:
+            self.give_up(attempt)
 
     def stop_all(self, reason: StopReason) -> None:
         for attempt in tuple(self._busy):
@@ -269,8 +233,7 @@ class Attempts:
 
     def take_unbegun(self) -> list[Attempt]:
         """Those on the loop whose handlers were not called, which are not called any more then."""
-        alone = [attempt for attempt in list(self._unbegun) if take(self._unbegun, attempt)]
-        return [*self._line.take_unbegun(), *alone]
+        return self._line.take_unbegun()
 
     def unsaid(self) -> list[tuple[Attempt, Outcome | EllipsisType]]:
         """All of which nothing is said yet, with what came of those that have ended."""
@@ -294,5 +257,6 @@ class Attempts:
             self._ended(freed)
 
     def close(self) -> None:
+        self._deadlines.close()
         self._threads.close()
         self._children.close()

@@ -1,11 +1,11 @@
-"""Handlers on the event loop, one behind the other for as long as none of them has to wait."""
+"""Handlers on the event loop, in no more tasks than wait at once: each task calls one after the other."""
 
 import asyncio
 import contextvars
 import sys
 from collections import deque
 from collections.abc import Callable
-from typing import cast
+from typing import Any, cast
 from weakref import getweakrefcount
 
 from windlass.telemetry import mark_running
@@ -21,19 +21,20 @@ SLICE_SECONDS = 0.002
 """How long handlers may follow each other before the loop gets a turn."""
 SHARES_TASKS = sys.implementation.name == "cpython"
 """Elsewhere nobody counts references, and so nobody could say what a handler left to its task."""
-_MAX_ALONE = 64
 
 
 class Line:
     """Runs attempts in the order in which they were added; `end` is called with each and its word.
 
-    A task of its own is the dearest part of a short job, and only a handler that waits has a use for it.
-    So one task calls handler after handler.  The first that waits keeps that task, as if it had been made
-    for it (`waits` is told), and another takes over.  A handler that leaves something in its context, or
-    kept by its task, or a cancellation unheard, or another name, is the last of its task too: no job finds
-    any of another.  What such jobs do share is the name itself: a fresh one costs more than it tells.
+    A task of its own is the dearest part of a short job.  So a task calls handler after handler: while none
+    of them waits, one task is enough.  One whose handler waits goes on where that has returned, and others
+    take over meanwhile: as many as there are attempts of kinds that waited the last time, and else one for
+    each turn of the loop (`_look`).  A handler that leaves something in its context, or kept by its task, or
+    a cancellation unheard, or another name, is the last of its task: no job finds any of another.  What such
+    jobs do share is the name itself: a fresh one costs more than it tells.
 
-    Kinds that waited get tasks of their own from `alone` for a while, the longer the more often they wait.
+    No attempt stays in line unseen: behind each step of a task comes a look, which opens tasks for what is
+    left; and whoever adds one opens a task, unless one is about to begin, or about to go on.
     """
 
     def __init__(
@@ -42,77 +43,95 @@ class Line:
         worker_id: str,
         limits: Limits,
         *,
-        alone: Callable[[Attempt], None],
-        waits: Callable[[Attempt], None],
+        begins: Callable[[Attempt], None],
         end: Callable[[Attempt, Word | None], None],
         ended: Callable[[int], None],
     ) -> None:
         self._scope = scope
         self._worker_id = worker_id
         self._limits = limits
-        self._alone = alone
-        self._waits = waits
+        self._begins = begins
         self._end = end
         self._ended = ended
         self._loop = asyncio.get_running_loop()
-        self._task: asyncio.Task[None] | None = None
-        self._current: Attempt | None = None
         self._attempts: deque[Attempt] = deque()
+        self._waiting_kinds: set[str] = set()
+        """Those of which the last one waited."""
+        self._current: Attempt | None = None
+        """Whose handler was called in this turn, and has not returned."""
+        self._opened = 0
+        """Tasks behind whose first step nobody has looked yet."""
+        self._looks = False
+        """Whether a look comes at the end of this turn, in which some task has gone on."""
+        self._until = 0.0
+        """When the slice of this turn is over."""
+        self._between = self._promised = False
+        """Whether a task is between two handlers, and whether it is to go on with one that may wait."""
         self._untold = 0
-        self._habits: dict[str, _Habit] = {}
 
     def add(self, attempt: Attempt) -> None:
         """Run this one, after those that were added before."""
-        habit = self._habits.get(attempt.job.kind)
-        if not SHARES_TASKS or (habit is not None and not habit.tries()):
-            self._alone(attempt)
-            return
         self._attempts.append(attempt)
-        if self._task is None:
-            self._begin()
+        if self._may_wait(attempt):
+            if self._between and not self._promised:
+                self._promised = True
+            else:
+                self._open()
+        elif not (self._between or self._opened):
+            self._open()
 
     def take_unbegun(self) -> list[Attempt]:
         """From any thread: those whose handlers were not called, which are not called any more then."""
         return take_all(self._attempts)
 
-    def _begin(self) -> None:
+    def _may_wait(self, attempt: Attempt) -> bool:
+        return not SHARES_TASKS or attempt.job.kind in self._waiting_kinds
+
+    def _open(self) -> None:
         # Not by the loop's factory: a task that begins at once, inside of this call, would begin too soon.
-        self._task = asyncio.Task(self._run(), loop=self._loop, context=self._scope.copy())
-        self._loop.call_soon(self._look, self._task)
+        asyncio.Task(self._run(), loop=self._loop, context=self._scope.copy())
+        self._opened += 1
+        self._loop.call_soon(self._look_behind_first)
 
     async def _run(self) -> None:
-        task, until = cast("asyncio.Task[None]", self._task), elapsed_clock() + SLICE_SECONDS
-        weak, name, getrefcount = getweakrefcount(task), task.get_name(), sys.getrefcount
-        while self._attempts and (now := elapsed_clock()) < until:
+        task = cast("asyncio.Task[Any]", asyncio.current_task(self._loop))
+        name, getrefcount, waited = task.get_name(), sys.getrefcount, True
+        self._begin_turn()
+        while waited or elapsed_clock() < self._until:
             try:
                 attempt = self._attempts.popleft()
-            except IndexError:  # somebody has taken it since we looked
+            except IndexError:  # there are none, or somebody has taken them
                 break
             if attempt.was_told() or attempt.said:  # stopped before it began
                 self._close(attempt, None)
             else:
-                attempt.task, attempt.started, self._current = task, now, attempt
+                attempt.task, attempt.started = task, elapsed_clock()
                 mark_running(self._worker_id, attempt.job)
-                before, strong = contextvars.copy_context(), getrefcount(task)
+                before, strong, weak = contextvars.copy_context(), getrefcount(task), getweakrefcount(task)
+                if attempt.timeout is not None:
+                    self._begins(attempt)
+                self._note_current()
+                self._current = attempt
                 word = await self._call(attempt, task)
                 # Sessions and the like are kept by `current_task()`, and whatever keeps them holds the task.
                 alone = (getrefcount(task), getweakrefcount(task)) == (strong, weak)
-                if self._task is not task:  # it waited, and another task has the line
-                    self._end(attempt, word)
-                    self._ended(1)
-                    return
+                waited = self._current is not attempt  # then a look came between
+                if waited:
+                    self._begin_turn()
+                else:
+                    self._current = None
+                    self._waiting_kinds.discard(attempt.job.kind)
                 self._close(attempt, word)
                 attempt.task = None
-                alone = alone and not getattr(task, "_callbacks", None) and task.get_name() == name
-                if task.cancelling() or not alone or not _unchanged(before):
+                alone = alone and SHARES_TASKS and not getattr(task, "_callbacks", None)
+                if task.cancelling() or not alone or task.get_name() != name or not _unchanged(before):
                     self._note_waited(attempt)
-                    return
-                if self._habits:
-                    self._habits.pop(attempt.job.kind, None)
+                    break
             if not self._attempts:
-                self._tell_ended()
+                self._ask_for_more()
+        self._tell_ended()
 
-    async def _call(self, attempt: Attempt, task: "asyncio.Task[None]") -> Word | None:
+    async def _call(self, attempt: Attempt, task: "asyncio.Task[Any]") -> Word | None:
         try:
             word = await run_async(
                 attempt.definition, attempt.job, attempt.context, self._limits, attempt.lease.now
@@ -121,25 +140,57 @@ class Line:
                 await asyncio.sleep(0)  # where the handler canceled its own task and did not wait for that
         except asyncio.CancelledError:
             return None
-        except BaseException as error:  # KeyboardInterrupt: it ends the loop, but not without a word
+        except (
+            KeyboardInterrupt,
+            SystemExit,
+            GeneratorExit,
+        ) as error:  # the loop's end, but not without a word
             self._close(attempt, word_for_error(attempt.job, error, self._limits))
             raise
+        except BaseException as error:
+            return word_for_error(attempt.job, error, self._limits)
         return word
 
-    def _look(self, task: "asyncio.Task[None]") -> None:
-        """Right behind a task's first step: either all in it are done with, or a handler waits."""
-        self._task = None
-        current, self._current = self._current, None
-        if current is not None and not task.done():
-            self._note_waited(current)
-            self._waits(current)
-            for attempt in self.take_unbegun():  # which may be of the same kind
-                self.add(attempt)
-        elif not task.cancelled():
-            task.exception()  # KeyboardInterrupt, which the loop has raised already
+    def _ask_for_more(self) -> None:
+        """Between two handlers: what is added now is for the task that asks."""
+        self._between = True
+        try:
+            self._tell_ended()
+        finally:
+            self._between = self._promised = False
+
+    def _begin_turn(self) -> None:
+        """In a step of a task: there is one slice for all steps of a turn, and a look behind them."""
+        if not self._looks:
+            self._looks = True
+            self._until = elapsed_clock() + SLICE_SECONDS
+            self._loop.call_soon(self._look_behind_turn)
+
+    def _look_behind_turn(self) -> None:
+        self._looks = False
+        self._look()
+
+    def _look_behind_first(self) -> None:
+        """Behind the first step of a task; there was none if somebody has canceled the task before it."""
+        self._opened -= 1
+        self._look()
+
+    def _look(self) -> None:
+        """Whoever is in a handler still, waits; others go on with what is left."""
+        self._note_current()
         self._tell_ended()
-        if self._attempts and self._task is None:
-            self._begin()
+        if len(self._attempts) > self._opened:
+            wanted = sum(map(self._may_wait, list(self._attempts))) or 1
+            for _ in range(wanted - self._opened):
+                self._open()
+
+    def _note_current(self) -> None:
+        if self._current is not None:
+            self._note_waited(self._current)
+            self._current = None
+
+    def _note_waited(self, attempt: Attempt) -> None:
+        self._waiting_kinds.add(attempt.job.kind)
 
     def _close(self, attempt: Attempt, word: Word | None) -> None:
         self._untold += 1
@@ -149,25 +200,6 @@ class Line:
         untold, self._untold = self._untold, 0
         if untold:
             self._ended(untold)
-
-    def _note_waited(self, attempt: Attempt) -> None:
-        self._habits.setdefault(attempt.job.kind, _Habit())
-
-
-class _Habit:
-    """A kind that was seen to wait.  After a while, longer each time, one is tried in the line again."""
-
-    __slots__ = ("_left", "_next")
-
-    def __init__(self) -> None:
-        self._left = self._next = 1
-
-    def tries(self) -> bool:
-        if self._left > 0:
-            self._left -= 1
-            return False
-        self._left = self._next = min(_MAX_ALONE, 2 * self._next)
-        return True
 
 
 def _unchanged(before: contextvars.Context) -> bool:

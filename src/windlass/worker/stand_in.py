@@ -157,7 +157,7 @@ class StandIn:
         for attempt, outcome in self._flow.attempts.unsaid():
             if outcome is not ...:
                 word = attempt.last_word(outcome, self._limits)
-            elif attempt.is_overdue(now):
+            elif attempt.due <= now:
                 attempt.warn(attempt.reason or "timed_out")
                 word = attempt.stop_word(attempt.reason or "timed_out")
             elif self._giving_up:
