@@ -110,7 +110,8 @@ class Line:
                 before, strong, weak = contextvars.copy_context(), getrefcount(task), getweakrefcount(task)
                 if attempt.timeout is not None:
                     self._begins(attempt)
-                self._note_current()
+                if self._current is not None:  # of another task, in this same turn
+                    self._note_current()
                 self._current = attempt
                 word = await self._call(attempt, task)
                 # Sessions and the like are kept by `current_task()`, and whatever keeps them holds the task.
@@ -180,8 +181,9 @@ class Line:
         self._note_current()
         self._tell_ended()
         if len(self._attempts) > self._opened:
-            wanted = sum(map(self._may_wait, list(self._attempts))) or 1
-            for _ in range(wanted - self._opened):
+            some_wait = self._waiting_kinds or not SHARES_TASKS
+            wanted = sum(map(self._may_wait, list(self._attempts))) if some_wait else 0
+            for _ in range((wanted or 1) - self._opened):
                 self._open()
 
     def _note_current(self) -> None:
