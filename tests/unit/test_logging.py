@@ -211,6 +211,30 @@ def test_an_exception_is_told_in_the_line(stream: io.StringIO) -> None:
     assert "Traceback" in line["error"]["traceback"]
 
 
+def test_an_exception_that_was_described_is_not_described_again(
+    stream: io.StringIO,
+) -> None:
+    configure_logging("json", "info", stream)
+    telemetry = Telemetry([log_signals(logging.getLogger("windlass"))])
+    error = {"type": "ValueError", "message": "x", "traceback": "as it was when the job failed"}
+    telemetry.emit("job.failed", exception=ValueError("x"), error=error)
+    telemetry.emit("job.failed", exception=ValueError("x"), error={**error, "traceback": "y" * 100_000})
+    telemetry.emit("job.failed", exception=ValueError("x"), error="what somebody else calls an error")
+    kept, cut, made = (line["error"] for line in lines(stream))
+    assert kept == error
+    assert (len(json.dumps(cut)) <= 16 * 1024 + 16, cut["traceback"][:2]) == (True, "…y")
+    assert made == {"type": "ValueError", "message": "x", "traceback": "ValueError: x\n"}
+
+
+def test_a_person_reads_an_exception_once() -> None:
+    made = record("job failed", error={"type": "ValueError", "message": "x", "traceback": "…"})
+    assert "error=" in HumanFormatter().format(made), "that of a child, of which there is no more"
+    made.exc_info = (ValueError, ValueError("x"), None)
+    text = HumanFormatter().format(made)
+    assert "error=" not in text
+    assert text.count("ValueError: x") == 1
+
+
 @given(any_text, any_text)
 def test_no_text_breaks_a_json_line(message: str, value: str) -> None:
     text = JsonFormatter().format(record(message, kind=value, more={"x": [value]}))

@@ -236,8 +236,15 @@ def fail_jobs(
         "select job_id, code, state, run_at from windlass.fail_jobs("
         "$1::uuid[], $2::uuid[], $3::text[]::jsonb[], $4::text[], $5::float8[], $6::bigint[])"
     )
-    values = (Ids(tokens), Ids(jobs), _list(errors), _list(outcomes), _list(delays), _list(costs))
-    return Call(text, values, _ended)
+    values = (
+        Ids(tokens),
+        Ids(jobs),
+        None if errors is None else Texts(errors),
+        None if outcomes is None else Texts(outcomes),
+        _list(delays),
+        _list(costs),
+    )
+    return Call(text, values, _ended, hot=True)
 
 
 def snooze_jobs(
@@ -250,12 +257,12 @@ def snooze_jobs(
         "select job_id, code, state, run_at from windlass.snooze_jobs("
         "$1::uuid[], $2::uuid[], $3::float8[], $4::bigint[])"
     )
-    return Call(text, (Ids(tokens), Ids(jobs), list(delays), _list(costs)), _ended)
+    return Call(text, (Ids(tokens), Ids(jobs), list(delays), _list(costs)), _ended, hot=True)
 
 
 def release_jobs(tokens: Sequence[bytes], jobs: Sequence[bytes]) -> Call[list[Ended]]:
     text = "select job_id, code, state, run_at from windlass.release_jobs($1::uuid[], $2::uuid[])"
-    return Call(text, (Ids(tokens), Ids(jobs)), _ended)
+    return Call(text, (Ids(tokens), Ids(jobs)), _ended, hot=True)
 
 
 def _ended(rows: Sequence[Row]) -> list[Ended]:

@@ -12,7 +12,7 @@ from windlass.model.document import (
     json_array,
 )
 from windlass.model.event import Event, Transition
-from windlass.model.failure import ErrorJson, describe_exception
+from windlass.model.failure import ErrorJson, describe_exception, fit_error
 from windlass.model.gate import Gate
 from windlass.model.identifier import uuid7, uuid7_many
 from windlass.model.job import Job, JobState
@@ -68,6 +68,7 @@ __all__ = [
     "check_queue",
     "check_slug",
     "describe_exception",
+    "fit_error",
     "json_array",
     "retry_preset",
     "storable_text",

@@ -2,6 +2,7 @@
 
 import json
 import traceback
+from types import CodeType, TracebackType
 from typing import TypedDict
 
 from windlass.model.document import MAX_ERROR_BYTES
@@ -9,6 +10,9 @@ from windlass.model.names import storable_text
 
 MIN_ERROR_BYTES = 256
 _SKELETON_BYTES = len('{"type":"","message":"","traceback":""}')
+_MAX_STACKS, _MAX_STEPS = 200, 30
+_stacks: dict[tuple[int, ...], tuple[str, list[CodeType]]] = {}
+"""Stacks by their places; with the code itself, so that no other code gets the same id."""
 
 
 class ErrorJson(TypedDict):
@@ -24,12 +28,17 @@ def describe_exception(exc: BaseException, limit: int = MAX_ERROR_BYTES) -> Erro
 
     Never fails, not even for an exception whose own text cannot be made.
     """
+    return fit_error({"type": _type_name(exc), "message": _message(exc), "traceback": _traceback(exc)}, limit)
+
+
+def fit_error(error: ErrorJson, limit: int) -> ErrorJson:
+    """The same in at most `limit` bytes of JSON."""
     room = max(limit, MIN_ERROR_BYTES) - _SKELETON_BYTES
-    name = _fit(_type_name(exc), room // 4)
+    name = _fit(error["type"], room // 4)
     room -= _encoded_size(name)
-    message = _fit(_message(exc), room // 2)
+    message = _fit(error["message"], room // 2)
     room -= _encoded_size(message)
-    return {"type": name, "message": message, "traceback": _fit(_traceback(exc), room, end=True)}
+    return {"type": name, "message": message, "traceback": _fit(error["traceback"], room, end=True)}
 
 
 def exception_text(exc: BaseException) -> str:
@@ -51,9 +60,43 @@ def _message(exc: BaseException) -> str:
 
 def _traceback(exc: BaseException) -> str:
     try:
-        return "".join(traceback.format_exception(exc))
+        stack = None if _has_more_to_show(exc) else _stack(exc.__traceback__)
+        if stack is None:
+            return "".join(traceback.format_exception(exc))
+        return stack + "".join(traceback.format_exception_only(exc))
     except Exception as second:  # it renders every exception of the chain, as above
         return f"(no traceback: formatting it raised {type(second).__name__})"
+
+
+def _has_more_to_show(exc: BaseException) -> bool:
+    """Whether other exceptions are shown with it, or a suggestion that the stack is asked for."""
+    chained = exc.__cause__ is not None or (exc.__context__ is not None and not exc.__suppress_context__)
+    return chained or isinstance(exc, BaseExceptionGroup | NameError)
+
+
+def _stack(trace: TracebackType | None) -> str | None:
+    """The stack as it is shown; None for one that is not worth keeping.
+
+    To show one takes longer than a small job.  A handler fails in few places, and perhaps all the time.
+    """
+    codes: list[CodeType] = []
+    places: list[int] = []
+    step = trace
+    while step is not None and len(codes) < _MAX_STEPS:
+        code = step.tb_frame.f_code
+        codes.append(code)
+        places += (id(code), step.tb_lasti)
+        step = step.tb_next
+    if not codes or step is not None:
+        return None
+    place = tuple(places)
+    known = _stacks.get(place)
+    if known is None:
+        known = "".join(["Traceback (most recent call last):\n", *traceback.format_tb(trace)]), codes
+        if len(_stacks) >= _MAX_STACKS:
+            _stacks.clear()
+        _stacks[place] = known
+    return known[0]
 
 
 def _fit(text: str, room: int, *, end: bool = False) -> str:

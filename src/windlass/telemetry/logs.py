@@ -12,10 +12,10 @@ import re
 import sys
 from collections.abc import Container, Mapping
 from datetime import UTC, datetime
-from typing import Any, Literal, TextIO, TypeAlias
+from typing import Any, Literal, TextIO, TypeAlias, cast
 
 from windlass.errors import InvalidInput
-from windlass.model import describe_exception
+from windlass.model import ErrorJson, describe_exception, fit_error
 from windlass.telemetry.context import JOB_FIELDS, JobFields
 from windlass.telemetry.hub import Signal, Subscriber
 
@@ -82,8 +82,15 @@ class JsonFormatter(logging.Formatter):
         if extras:
             fields.update(_extras(record, fields))
         if record.exc_info and record.exc_info[1]:
-            fields["error"] = describe_exception(record.exc_info[1], error_bytes)
+            fields["error"] = _error(known.get("error"), record.exc_info[1], error_bytes)
         return fields
+
+
+def _error(described: Any, exc: BaseException, limit: int) -> ErrorJson:
+    """What is known of an exception; to describe one again takes longer than all else of its line."""
+    if isinstance(described, dict) and described.keys() == ErrorJson.__annotations__.keys():
+        return fit_error(cast("ErrorJson", described), limit)
+    return describe_exception(exc, limit)
 
 
 class HumanFormatter(logging.Formatter):
@@ -103,7 +110,9 @@ class HumanFormatter(logging.Formatter):
             parts += [
                 f"{name}={_as_text(value)}"
                 for name, value in _extras(record, JOB_FIELDS).items()
-                if value is not None and name not in ("signal", "node_id")
+                if value is not None
+                and name not in ("signal", "node_id")
+                and not (name == "error" and record.exc_info)  # shown below
             ]
         text = " ".join(part for part in parts[2:] if part)
         if record.exc_info and record.exc_info[1]:

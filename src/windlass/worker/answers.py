@@ -41,8 +41,10 @@ def call_for(words: list[Word]) -> Call[Any]:
         return snooze_jobs(tokens, jobs, [word.delay or 0.0 for word in words])
     if verb == "fail":
         errors = [word.error for word in words]
-        outcomes = [word.outcome for word in words]
-        return fail_jobs(tokens, jobs, errors, outcomes, [word.delay for word in words])
+        outcomes = (
+            [word.outcome for word in words] if any(word.outcome != "failed" for word in words) else None
+        )
+        return fail_jobs(tokens, jobs, errors, outcomes, _unless_all_none([word.delay for word in words]))
     results = _unless_all_none([word.result for word in words])
     states = [word.state for word in words] if any(word.state != "succeeded" for word in words) else None
     tenants = [word.job.tenant_bytes for word in words] if any(word.repeated for word in words) else None

@@ -75,13 +75,17 @@ def _note_failed(counts: Counts, signals: Signals, word: Word, answer: Answer) -
         counts.failed += 1
     if answer.state == "dead":
         counts.dead += 1
+    level = logging.ERROR if answer.state == "dead" else logging.WARNING
+    if not signals.heard(level):
+        return
     signals.job(
         f"job.{word.outcome}",
         word.job,
-        logging.ERROR if answer.state == "dead" else logging.WARNING,
+        level,
         seconds=word.seconds,
         state=answer.state,
         run_at=answer.run_at,
-        # A child's exception stayed in the child: then its text stands for it.
-        **({"exception": word.exception} if word.exception else {"error": json.loads(word.error or "null")}),
+        error=json.loads(word.error or "null"),
+        # A child's exception stayed in the child.
+        **({"exception": word.exception} if word.exception else {}),
     )
