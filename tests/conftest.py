@@ -7,6 +7,7 @@ with `--all-versions`, or with PG_VERSIONS=all (or a list, as in PG_VERSIONS=16,
 """
 
 import os
+import signal
 from collections.abc import Iterator
 from contextlib import nullcontext
 
@@ -77,7 +78,18 @@ def _pooling(config: pytest.Config) -> Pooling | None:
     return "polls" if polls else "listens" if config.getoption("--pooler") else None
 
 
+def _let_programs_hear() -> None:
+    """Programs that tests start hear every signal, also where this run was started by nohup or with `&`.
+
+    What a shell has ignored for us stays ignored in whatever we start; what we handle does not.
+    """
+    for number in (signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    _let_programs_hear()
     if _pooling(config) and PROGRAM is None:
         raise pytest.UsageError("--pooler: there is no pgbouncer in PATH or in /usr/sbin; install PgBouncer")
 
