@@ -20,6 +20,8 @@ class Peer:
     settings: str
     acks_trail: bool = False
     on_redis: bool = False
+    also: frozenset[str] = frozenset()
+    """What its driver can do besides what is common to all."""
     share: float = 1.0
     """Of the larger loads: so much that no run takes minutes.  Rates are compared, not times."""
 
@@ -66,6 +68,7 @@ _PEERS = (
         "select count(*) from graphile_worker._private_jobs",
         None,
         "localQueue of 500, completeJobBatchDelay 0, concurrency 24, pool of 10",
+        also=frozenset({"retry"}),
     ),
     Peer(
         "pg-boss",

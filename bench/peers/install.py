@@ -48,7 +48,7 @@ def install(peer: Peer, cache: Path, say: Callable[[str], None]) -> System | Abs
         left_sql=peer.left_sql,
         entered_sql=peer.entered_sql,
         done_sql=peer.done_sql,
-        can=BASE if peer.on_redis else ON_POSTGRESQL,
+        can=(BASE if peer.on_redis else ON_POSTGRESQL) | peer.also,
         acks_trail=peer.acks_trail,
         on_redis=peer.on_redis,
         share=peer.share,

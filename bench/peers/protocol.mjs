@@ -17,6 +17,9 @@ export const tally = {
   first: 0,
   starts: null,
   seen: Buffer.alloc(1),
+  has(n) {
+    return n < this.seen.length && this.seen[n] === 1;
+  },
   begin(capacity, starts) {
     this.seen = Buffer.alloc(Math.max(1, capacity), 0);
     this.starts = starts ? [] : null;
@@ -66,11 +69,14 @@ const verbs = {
     }
     return { returned };
   },
-  async bulk(driver, { first, count, batch = 10_000 }) {
+  async bulk(driver, { first, count, batch = 10_000, ...options }) {
     const began = now();
     for (let start = first; start < first + count; start += batch) {
       const size = Math.min(batch, first + count - start);
-      await driver.enqueueMany(Array.from({ length: size }, (_, place) => start + place));
+      await driver.enqueueMany(
+        Array.from({ length: size }, (_, place) => start + place),
+        options,
+      );
     }
     return { ns: now() - began };
   },
