@@ -38,6 +38,14 @@ TENANTS = (
         (*TENANCY, "tests/sql/test_bind_role.py"),
     ),
     Mutant(
+        "bound-lone-enqueue",
+        "a bound role cannot enqueue for another tenant where that has such a lane",
+        "sql/code/job/enqueue_job.sql",
+        "if v_bound and windlass_data.bound_tenant() <> p_tenant then",
+        "if false then",
+        ("tests/sql/test_bind_role.py",),
+    ),
+    Mutant(
         "tenant-policy",
         "row-level security lets one tenant through",
         "sql/migrations/0002_tenants.sql",

@@ -30,7 +30,7 @@ JOB = (
     "_dead_jobs",
     "_describe_jobs",
     "_enqueue",
-    "_enqueue_one",
+    "_enqueue_special",
     "_insert_jobs",
     "_is_bad",
     "_leave_line",

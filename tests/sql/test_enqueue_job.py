@@ -90,8 +90,9 @@ def test_who_enqueued_is_kept_by_the_name_given_else_by_the_login(db: Database, 
         jobs.enqueue(actor="dan")
         assert jobs.value("select coalesce(current_setting('windlass.actor', true), '')") == ""
         jobs.enqueue()
+    jobs.enqueue(actor="")
     kept = db.fetch("select actor from windlass_data.job order by seq", role="superuser")
-    assert [row.actor for row in kept] == ["ada", "bob", "cy", "dan", "windlass_app"]
+    assert [row.actor for row in kept] == ["ada", "bob", "cy", "dan", "windlass_app", "windlass_app"]
     with nothing_changed(db), refused("WL007"):
         jobs.enqueue(actor="a" * 201)
 
@@ -226,9 +227,15 @@ NEVER_RUNNABLE += [
 ]
 
 
+@pytest.mark.parametrize("lane", ["new", "there"])
 def test_a_job_that_could_never_run_is_refused(
-    db: Database, jobs: Session, subtests: pytest.Subtests
+    db: Database, jobs: Session, subtests: pytest.Subtests, lane: str
 ) -> None:
+    if lane == "there":  # plain jobs go a way of their own then
+        jobs.enqueue()
+        for queue, kind in (("windlass.cluster", "mail"), ("windlass.system", "windlass.redrive")):
+            make = "insert into windlass_data.lane (tenant_id, queue, kind, priority) values (%s, %s, %s, 0)"
+            db.execute(make, DEFAULT_TENANT, queue, kind, role="superuser")
     for field, wrong in NEVER_RUNNABLE:
         why = f"^{field} "
         with subtests.test(wrong=wrong), nothing_changed(db), refused("WL007", why):
@@ -255,6 +262,59 @@ def test_an_unknown_tenant_is_not_found(db: Database, jobs: Session) -> None:
 def test_no_tenant_is_forbidden(db: Database, jobs: Session) -> None:
     with nothing_changed(db), refused("WL005"):
         jobs.call("select windlass.enqueue_job(null, 'mail')")
+
+
+def test_what_is_not_said_is_as_by_default(db: Database, jobs: Session) -> None:
+    """Nulls, as callers write them who say everything."""
+    plain = jobs.get(jobs.enqueue())
+    said = "p_queue => null, p_priority => null, p_scope => null, p_max_attempts => null, p_actor => null"
+    for _ in range(2):
+        job = jobs.get(
+            jobs.value(f"select job_id from windlass.enqueue_job(%s, 'mail', {said})", jobs.tenant)
+        )
+        assert (job.queue, job.priority, job.max_attempts) == (
+            plain.queue,
+            plain.priority,
+            plain.max_attempts,
+        )
+    assert_whole(db)
+
+
+def test_everything_that_a_plain_job_may_have_is_kept(db: Database, jobs: Session) -> None:
+    retry = {"base": 2, "factor": 3, "cap": None, "jitter": "tenth"}
+    for place in ("a new lane", "a lane that is there"):
+        job = jobs.get(
+            jobs.enqueue(
+                payload={"in": place},
+                retry=retry,
+                timeout_ms=7,
+                trace_id="t",
+                correlation_id="c",
+                actor="ada",
+                max_attempts=3,
+            )
+        )
+        assert (job.state, job.payload, job.retry, job.timeout_ms) == ("queued", {"in": place}, retry, 7)
+        assert (job.trace_id, job.correlation_id, job.max_attempts) == ("t", "c", 3)
+    actors = db.fetch("select actor from windlass_data.job", role="superuser")
+    assert {row.actor for row in actors} == {"ada"}
+    assert_whole(db)
+
+
+@pytest.mark.parametrize("isolation", ["read committed", "repeatable read", "serializable"])
+def test_a_lone_job_for_a_lane_that_left_the_list_is_found(
+    db: Database, jobs: Session, isolation: str
+) -> None:
+    """Also by a transaction whose snapshot is from before: it still sees the row that is gone."""
+    jobs.enqueue()
+    jobs.complete(jobs.claim_one())
+    with jobs.conn.transaction():
+        jobs.call(f"set transaction isolation level {isolation}")
+        jobs.value("select count(*) from windlass.jobs")
+        db.execute("delete from windlass_data.busy_lane", role="superuser")
+        job_id = jobs.enqueue()
+    assert jobs.claim_one().job_id == job_id
+    assert_whole(db)
 
 
 @pytest.mark.parametrize("seconds", [-3600, 0])
