@@ -83,6 +83,13 @@ GOALS = (
         0.8,
         system="floor",
     ),
+    Goal(
+        "32 clients that share nothing beside a worker, against the same without any notice",
+        "clients-heard",
+        "rate",
+        0.8,
+        other="clients-quiet",
+    ),
     Goal("idle pickup p50, against the best peer", "W4", "p50", 1.0, least=False, system=BEST),
     Goal("idle pickup p99, against the best peer", "W4", "p99", 1.0, least=False, system=BEST),
     Goal("first 20,000 of 1,000,000, against a plain drain", "W5", "rate", 0.95, other="W3"),

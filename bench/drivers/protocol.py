@@ -73,8 +73,13 @@ class Driver(ABC):
     async def open(self, clients: int) -> None:
         """Connect as a producer, so that so many can enqueue at once."""
 
-    async def open_apart(self, clients: int) -> None:
-        """The same for clients that share nothing; where `open` gives each a connection, it does that."""
+    async def open_apart(self, clients: int, quiet: bool) -> None:
+        """The same for clients that share nothing; where `open` gives each a connection, it does that.
+
+        `quiet` ones send no notice, whoever waits for one: for a system that has such a setting.
+        """
+        if quiet:
+            raise RuntimeError("this system has no setting for that")
         await self.open(clients)
 
     @abstractmethod
@@ -111,8 +116,8 @@ class Session:
     async def setup(self) -> None:
         await self.driver.setup()
 
-    async def open(self, clients: int = 1, apart: bool = False) -> None:
-        await (self.driver.open_apart if apart else self.driver.open)(clients)
+    async def open(self, clients: int = 1, apart: bool = False, quiet: bool = False) -> None:
+        await (self.driver.open_apart(clients, quiet) if apart else self.driver.open(clients))
 
     async def single(self, first: int, count: int) -> dict[str, Any]:
         """One after the other, each awaited."""

@@ -69,10 +69,12 @@ class WindlassDriver(Driver):
         self._client = AsyncClient(self._settings, pool_size=clients)
         await self._client.list_queues()
 
-    async def open_apart(self, clients: int) -> None:
+    async def open_apart(self, clients: int, quiet: bool) -> None:
         """As many applications as there are clients: what one gathers, another does not see."""
         await self.open(1)
-        self._apart = [AsyncClient(self._settings, pool_size=1) for _ in range(clients)]
+        url = f"{self.url}&options=-c%20windlass.quiet%3Don" if quiet else self.url
+        settings = Settings(database_url=url)
+        self._apart = [AsyncClient(settings, pool_size=1) for _ in range(clients)]
         await asyncio.gather(*(client.list_queues() for client in self._apart))
 
     @property

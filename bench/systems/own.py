@@ -18,6 +18,7 @@ WINDLASS = ON_POSTGRESQL | {
     "idle",
     "memory",
     "features",
+    "quiet",
 }
 # What the view and the listings say too, but quickly among ten thousand tenants.
 LEFT = """

@@ -1,6 +1,7 @@
 """W1, W2 and single enqueues from many clients: how fast jobs get in, durable at return."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 
 from bench.drivers.protocol import WARM_UP
@@ -52,6 +53,27 @@ async def from_many_clients(trial: Trial, *, apart: bool) -> Outcome:
     return await _entered(trial, count, warm + count, answer["ns"], await meter.stop(count))
 
 
+async def beside_a_worker(trial: Trial, *, quiet: bool) -> Outcome:
+    """32 clients apart, and a worker that takes what they enqueue; told at once, or left to find it by itself.
+
+    Whoever sends a notice commits behind one lock of the whole server.  So this is what waking costs those
+    who enqueue.
+    """
+    count = trial.size(20_000)
+    worker = await trial.driver()
+    producer = await trial.producer(CLIENTS, apart=True, quiet=quiet)
+    warm = WARM_UP * CLIENTS
+    await worker.call("work", timeout=120, capacity=warm + count)
+    await producer.call("spread", first=0, count=warm, clients=CLIENTS)
+    await trial.handled([worker], warm)
+    meter = await trial.meter(producer)
+    answer = await producer.call("spread", first=warm, count=count, clients=CLIENTS)
+    costs = await meter.stop(count)
+    await trial.drained([worker], warm + count)
+    await trial.balance(await trial.stop([worker]), warm + count)
+    return await _entered(trial, count, warm + count, answer["ns"], costs)
+
+
 async def _entered(trial: Trial, count: int, total: int, nanoseconds: int, costs: Costs) -> Outcome:
     """The rate, after the database has said that all of them are there."""
     if (there := await trial.entered()) != total:
@@ -77,5 +99,17 @@ WORKLOADS = (
         f"single enqueues from {CLIENTS} clients that share nothing",
         partial(from_many_clients, apart=True),
         "clients",
+    ),
+    *(
+        replace(
+            _workload(
+                f"clients-{name}",
+                f"the same beside a worker that takes the jobs, {what}",
+                partial(beside_a_worker, quiet=name == "quiet"),
+                "quiet",
+            ),
+            core=False,
+        )
+        for name, what in (("heard", "told by notices"), ("quiet", "without any notice"))
     ),
 )
