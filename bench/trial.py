@@ -107,9 +107,7 @@ class Trial:
         await process.call("ping", timeout=120)
         return process
 
-    async def producer(
-        self, clients: int = 1, *, apart: bool = False, quiet: bool = False
-    ) -> DriverProcess:
+    async def producer(self, clients: int = 1, *, apart: bool = False, quiet: bool = False) -> DriverProcess:
         """A process that is connected and can enqueue, for callers or for clients that share nothing."""
         process = await self.driver()
         await process.call("open", timeout=120, clients=clients, apart=apart, quiet=quiet)

@@ -54,7 +54,7 @@ async def from_many_clients(trial: Trial, *, apart: bool) -> Outcome:
 
 
 async def beside_a_worker(trial: Trial, *, quiet: bool) -> Outcome:
-    """32 clients apart, and a worker that takes what they enqueue; told at once, or left to find it by itself.
+    """32 clients apart, and a worker that takes what they enqueue: told of it, or left to find it.
 
     Whoever sends a notice commits behind one lock of the whole server.  So this is what waking costs those
     who enqueue.

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import threading
 import time
 from functools import partial
 from uuid import UUID, uuid4
@@ -64,6 +65,38 @@ async def test_a_job_committed_between_claim_and_wait_is_not_missed(crew: Crew) 
     async with crew.worker(poll_seconds=NEVER) as worker:
         await asyncio.to_thread(produce)
         await until(lambda: worker.counts.succeeded == 200, "all are found")
+
+
+@pytest.mark.direct(reason="asks for notices")
+async def test_while_many_jobs_come_nobody_sends_notices(crew: Crew) -> None:
+    """Who sends one commits behind whoever else does.  Nothing is missed before, meanwhile or after it."""
+    wishes = "select xmin::text from windlass_data.waiting"
+    enough = threading.Event()
+    produced = 0
+
+    def produce() -> None:
+        nonlocal produced
+        while not enough.is_set():
+            crew.enqueue("fine")
+            produced += 1
+
+    async with crew.worker(poll_seconds=NEVER) as worker:
+        await until(lambda: worker.resting, "it waits for a notice")
+        said = crew.db.fetch(wishes, role="superuser")
+        assert len(said) == 1
+        producing = asyncio.create_task(asyncio.to_thread(produce))
+        try:
+            await until(lambda: not crew.db.fetch(wishes, role="superuser"), "it asks for no more notices")
+            there = produced
+            await until(lambda: worker.counts.succeeded >= there, "it finds what comes")
+        finally:
+            enough.set()
+            await producing
+        await until(lambda: worker.counts.succeeded == produced, "it finds the last ones")
+        await until(lambda: worker.resting, "it waits for a notice again")
+        assert len(crew.db.fetch(wishes, role="superuser")) == 1
+        crew.enqueue("fine")
+        await until(lambda: worker.counts.succeeded == produced + 1, "told by a notice")
 
 
 async def test_notices_for_other_nodes_wake_nobody(crew: Crew) -> None:

@@ -36,6 +36,14 @@ PYTHON = (
         ("tests/integration/test_worker_marks.py",),
     ),
     Mutant(
+        "flood-takes-the-wish-back",
+        "while many jobs come nobody who enqueues sends notices",
+        "worker/wish.py",
+        "return False if self.stands else None",
+        "return None",
+        ("tests/integration/test_worker_wake.py::test_while_many_jobs_come_nobody_sends_notices",),
+    ),
+    Mutant(
         "floor-where-looked",
         "no floor passes a place at which no survey has looked",
         "worker/turns.py",

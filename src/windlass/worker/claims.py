@@ -55,7 +55,8 @@ class Claims:
     after the poll interval.  The wish for notices is written by the claim itself that finds nothing, or
     little, so the first one is followed by one more, for what came in between.  An enqueue that looked for
     wishes before that, and commits after it, sends no notice and is not found either: after work was found
-    the first waits are therefore short.
+    the first waits are therefore short.  Where many notices come the wish is taken back, and the waits are
+    short until fewer would come.
     """
 
     def __init__(
@@ -117,6 +118,12 @@ class Claims:
         self._dry = False
         self._woken.ring()
 
+    def hear(self, *, own: bool) -> None:
+        """A notice for this node, or for another one."""
+        self._wish.flood.note_notice(elapsed_clock(), own=own)
+        if own:
+            self.wake()
+
     def make_room(self) -> None:
         """A slot is free; worth a claim only where the last one did not come back short."""
         if not self._dry:
@@ -154,13 +161,14 @@ class Claims:
         if (self._full or self._turns.in_doubt) and elapsed_clock() >= self._survey_at:
             await self._survey()
         self._doubt_old_knowledge()
+        self._wish.flood.judge(elapsed_clock())
         word, stood = self._word_for(want), self._wish.stands
         plan, got = word.plan, await self._claim(word)
         if got != 0:
             self._note_found(got, plan)
-        if got is not None and self._rate_holds(got, plan):
+        if got is not None and (pause := self._pause_after(got, plan)) is not None:
             self._dry = True  # a free slot is no reason to ask sooner
-            await self._woken.wait(max(self._again or 0.0, _SHORTEST_SECONDS))
+            await self._woken.wait(pause)
         elif got == 0:
             await self._go_on_without(plan, stood)
 
@@ -173,14 +181,18 @@ class Claims:
         if not self._look_at_all and (plan.known.only or self._turns.in_doubt):
             self._look_at_all, self._dry = True, False
             await self._survey()
-        elif self._listening() and not asked_for_notices:
+        elif self._listening() and not (asked_for_notices or self._wish.flood.lasts):
             self._dry = False
         elif self._dry:
             await self._rest()
 
-    def _rate_holds(self, got: int, plan: Plan) -> bool:
-        """Whether this was all, and a rate will soon let more start: to ask before that brings nothing."""
-        return not plan.known.only and got < plan.want and (self._again or math.inf) < _SOON_SECONDS
+    def _pause_after(self, got: int, plan: Plan) -> float | None:
+        """Where this was all: until a rate lets more start, or until some more have come together."""
+        if plan.known.only or got >= plan.want:
+            return None
+        if self._again is not None and self._again < _SOON_SECONDS:
+            return max(self._again, _SHORTEST_SECONDS)
+        return self._wish.flood.look_seconds if got and self._wish.flood.lasts else None
 
     def _doubt_old_knowledge(self) -> None:
         now = elapsed_clock()
@@ -271,7 +283,9 @@ class Claims:
         return True
 
     async def _rest(self) -> None:
-        if self._lull < min(_LAST_LULL_SECONDS, self._poll_seconds):
+        if self._wish.flood.lasts:
+            longest = self._wish.flood.look_seconds
+        elif self._lull < min(_LAST_LULL_SECONDS, self._poll_seconds):
             longest, self._lull = self._lull, 2 * self._lull
         else:
             longest, self.resting = self._poll_seconds, True

@@ -1,4 +1,6 @@
-"""What a worker has asked of those who enqueue: to be told of new work, while it has none."""
+"""What a worker has asked of those who enqueue: to be told of new work, while it has none, or little."""
+
+from windlass.worker.flood import Flood
 
 __all__ = ["FEW", "Wish"]
 
@@ -20,6 +22,7 @@ class Wish:
     def __init__(self) -> None:
         self._said_at: float | None = None
         self._busy_since: float | None = None
+        self.flood = Flood()
 
     @property
     def stands(self) -> bool:
@@ -27,7 +30,9 @@ class Wish:
         return self._said_at is not None
 
     def to_say(self, now: float) -> bool | None:
-        """True says it, where little is found; None leaves it as it is."""
+        """True says it, where little is found; False takes it back; None leaves it as it is."""
+        if self.flood.lasts:
+            return False if self.stands else None
         if self._said_at is None or now - self._said_at >= _SAY_AGAIN_SECONDS:
             return True
         if self._busy_since is not None and now - self._busy_since >= _BUSY_SECONDS:
@@ -36,6 +41,7 @@ class Wish:
 
     def heard(self, said: bool | None, got: int, want: int, now: float) -> None:
         """A claim for `want` jobs that said so brought `got` of them."""
+        self.flood.note_found(got)
         if got < min(want, FEW):
             self._busy_since = None
             if said:
@@ -51,3 +57,4 @@ class Wish:
     def forget(self) -> None:
         """Nobody knows whether it still stands."""
         self._said_at = None
+        self.flood = Flood()

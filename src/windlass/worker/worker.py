@@ -197,8 +197,10 @@ class Worker(View):
         return f"windlass {lane} {self.node_name}"[:60]
 
     def _notice(self, node: str | None) -> None:
-        if node is None or node == str(self.node_id):
+        if node is None:
             self._flow.claims.wake()
+        elif node != GATE_NOTICE:
+            self._flow.claims.hear(own=node == str(self.node_id))
         if node is None or node == GATE_NOTICE:
             self.upkeep.renew_soon()
 
