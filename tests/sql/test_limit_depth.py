@@ -48,6 +48,21 @@ def test_a_duplicate_is_no_new_job_to_a_full_line(jobs: Session) -> None:
     assert jobs.enqueue_row(key="a") == (first, False)
 
 
+@pytest.mark.parametrize("isolation", ["read committed", "repeatable read", "serializable"])
+def test_a_job_that_is_there_asks_nobody_for_room(db: Database, jobs: Session, isolation: str) -> None:
+    """Enqueued again with its id, as by a client whose answer got lost, while somebody else holds the limit."""
+    first = jobs.enqueue()
+    limit(jobs, depth=2)
+    other = Session(db.connect(autocommit=False))
+    other.enqueue()
+    with jobs.conn.transaction():
+        jobs.call(f"set transaction isolation level {isolation}")
+        jobs.call("set local lock_timeout = '300ms'")
+        assert tuple(jobs.enqueue_row(id=first)) == (first, False)
+    other.conn.commit()
+    assert_whole(db)
+
+
 def test_two_who_enqueue_at_once_do_not_pass_the_depth_together(db: Database, jobs: Session) -> None:
     jobs.enqueue()
     jobs.claim_one()

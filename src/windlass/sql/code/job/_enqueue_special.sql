@@ -1,4 +1,6 @@
--- Enqueue one job of which something is special, new or wrong: a key, a time, a lane that is not there, an id that is taken.
+-- Enqueue one job of which something is special, new or wrong: a key, a lane that is not there, an id that is taken.
+--
+-- Said again with the id of a job that is there it waits for nobody, and asks for no room under any limit.
 -- definer: owner
 create function windlass._enqueue_special(p_tenant uuid, p_job windlass_data.new_job, p_actor text)
 returns table (job_id uuid, created boolean)
@@ -13,7 +15,12 @@ begin
   if p_actor is not null then
     v_actor := windlass._act_as(p_actor);
   end if;
-  select e.job_id, e.created into job_id, created from windlass._enqueue(p_tenant, array[p_job]) as e;
+  if p_job.key is null and exists (select from windlass_data.job as j where j.tenant_id = p_tenant and j.id = p_job.id) then
+    perform windlass._check_new_jobs(array[p_job]);
+    select r.job_id, r.created into job_id, created from windlass._resolve_duplicate(p_tenant, p_job, p_job.id) as r;
+  else
+    select e.job_id, e.created into job_id, created from windlass._enqueue(p_tenant, array[p_job]) as e;
+  end if;
   perform set_config('windlass.tenant_id', v_before, true);
   if p_actor is not null then
     perform set_config('windlass.actor', v_actor, true);
