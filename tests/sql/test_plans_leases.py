@@ -1,5 +1,6 @@
 """What a report costs grows with its jobs, and not with its jobs times their leases."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ from tests.support import Database
 pytestmark = [pytest.mark.every_version, pytest.mark.timeout(300)]
 
 JOBS = 2000
-ROUNDS = 3
+ROUNDS, TRIES = 3, 5
 MANY_TIMES = 5
 """With tokens that are sorted again for every lease it is 7 to 60 times.  Otherwise it is 1.5 to 3 times."""
 Words = tuple[list[Any], list[Any]]
@@ -46,5 +47,10 @@ def test_many_leases_cost_little_more_than_a_few(db: Database, jobs: Session, wo
     keep_statistics_still(db)
     jobs.enqueue_many([{"kind": "mail", "payload": {}}] * JOBS)
     conn = db.connect("superuser")
-    few, many = (times(conn, leases, *CALLS[word]) for leases in (2, JOBS // 2))
-    assert many < MANY_TIMES * few
+    few = many = math.inf
+    for _ in range(TRIES):  # what else the machine has to do makes a round longer, and never shorter
+        few = min(few, times(conn, 2, *CALLS[word]))
+        many = min(many, times(conn, JOBS // 2, *CALLS[word]))
+        if many < MANY_TIMES * few:
+            return
+    pytest.fail(f"{few:.1f} ms for a few leases, {many:.1f} ms for many")
