@@ -65,6 +65,13 @@ def test_every_routine_pins_its_search_path(db: Database) -> None:
     assert [name for (name,) in rows(db, query, PINNED)] == INLINED
 
 
+def test_no_plan_of_a_function_is_compiled(db: Database) -> None:
+    """What it calls with the caller's rights runs under its settings."""
+    query = f"""select name from ({ROUTINES}) p
+        where prosecdef and name like 'windlass.%%' and not proconfig @> '{{jit=off}}'"""
+    assert rows(db, query) == []
+
+
 def test_what_is_inlined_qualifies_its_names(db: Database) -> None:
     for (body,) in rows(db, f"select prosrc from ({ROUTINES}) p where name = any (%s)", INLINED):
         words = set(re.findall(r"[a-z_0-9.]+(?=\()", str(body))) - {"operator"}

@@ -50,7 +50,7 @@ def test_a_duplicate_is_no_new_job_to_a_full_line(jobs: Session) -> None:
 
 @pytest.mark.parametrize("isolation", ["read committed", "repeatable read", "serializable"])
 def test_a_job_that_is_there_asks_nobody_for_room(db: Database, jobs: Session, isolation: str) -> None:
-    """Enqueued again with its id, as by a client whose answer got lost, while somebody else holds the limit."""
+    """Said again with its id, as by a client whose answer got lost, while somebody holds the limit."""
     first = jobs.enqueue()
     limit(jobs, depth=2)
     other = Session(db.connect(autocommit=False))

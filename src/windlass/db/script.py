@@ -128,6 +128,7 @@ def install_steps(pending: Sequence[Migration], code: SqlSource | None) -> Itera
     for file in code.code:
         if file.grants:
             yield Step(f"grants of code/{file.path}.sql", _grant(file))
+    yield _uncompiled([file for file in code.code if file.definer != "none" and not file.is_view])
     yield from _engine_steps([file for file in code.code if file.definer == "engine"])
     yield Step("recording the code", _record(CODE, code.code_digest))
 
@@ -158,6 +159,16 @@ def render(source: SqlSource, since: str | None, lock_seconds: float) -> str:
             parts += [Step("owner", "set role windlass_owner;\n"), *apart_steps(migration)]
             parts.append(Step("end of the migration", "reset role;\n"))
     return "".join(f"-- {part.label}\n{part.text.rstrip()}\n\n" for part in parts)
+
+
+def _uncompiled(files: Sequence[CodeFile]) -> Step:
+    """Keep the server from compiling the plans of functions: that takes a hundred times as long as they do.
+
+    By their costs it would: what says `enable_seqscan = off` seems to cost ten thousand million before
+    PostgreSQL 18.
+    """
+    settings = "".join(f"alter routine windlass.{file.name} set jit = off;\n" for file in files)
+    return Step("no compilation of plans", settings)
 
 
 def _engine_steps(files: Sequence[CodeFile]) -> Iterator[Step]:
