@@ -177,6 +177,22 @@ def test_a_payload_that_packs_well_is_still_too_large(db: Database, jobs: Sessio
         jobs.call("select windlass.enqueue_job(%s, 'mail', s.payload) from public.source as s", jobs.tenant)
 
 
+def test_a_payload_that_nobody_could_write_out_is_refused(db: Database, jobs: Session) -> None:
+    """Small as it is kept, and 70 MB for each worker that claims it, which could then claim nothing else."""
+    payload = f"[{','.join(['1e100000'] * 700)}]"
+    why = r"payload has \d+ bytes with its numbers written out, and 67108864 are allowed"
+    jobs.enqueue("mail")
+    for kind in ("mail", "new"):
+        with nothing_changed(db), refused("WL007", f"^{why}"):
+            jobs.call("select windlass.enqueue_job(%s, %s, %s::text::jsonb)", jobs.tenant, kind, payload)
+    many = "select windlass.enqueue_many(%s, '{\"kind\": \"mail\"}', %s::text::jsonb, %s)"
+    with nothing_changed(db), refused("WL007", f"^job 2 of the batch: {why}"):
+        jobs.call(many, jobs.tenant, f"[1, {payload}]", uuid7_many(2))
+    batch = "select windlass.enqueue_jobs(%s, %s::text::jsonb)"
+    with nothing_changed(db), refused("WL007", f"^job 2 of the batch: {why}"):
+        jobs.call(batch, jobs.tenant, f'[{{"kind": "mail"}}, {{"kind": "mail", "payload": {payload}}}]')
+
+
 NEVER_RUNNABLE: list[tuple[str, dict[str, Any]]] = [
     ("kind", {"kind": None}),
     ("kind", {"kind": ""}),

@@ -19,7 +19,10 @@ begin
       ('payload', case when n.payload is null then 'is missing'
                        when pg_column_size(n.payload) > 1048576 and windlass._least_json_bytes(n.payload) > 1048576
                        then format('has at least %s bytes as JSON, and 1048576 are allowed',
-                                   windlass._least_json_bytes(n.payload)) end),
+                                   windlass._least_json_bytes(n.payload))
+                       when octet_length(n.payload::text) > 67108864
+                       then format('has %s bytes with its numbers written out, and 67108864 are allowed',
+                                   octet_length(n.payload::text)) end),
       ('max_attempts', case when n.max_attempts not between 1 and 32767 then 'must be from 1 to 32767' end),
       ('timeout_ms', case when n.timeout_ms <= 0 then 'must be positive' end),
       ('key', case when length(n.key) not between 1 and 500 then 'must have 1 to 500 characters' end),

@@ -33,6 +33,9 @@ begin
         using errcode = 'WL007';
     end if;
   end if;
+  if octet_length(p_payloads::text) > 67108864 then
+    perform windlass._check_new_jobs(windlass._alike_jobs(v_jobs[1], p_payloads, p_ids));
+  end if;
   return v_jobs[1];
 end
 $$;

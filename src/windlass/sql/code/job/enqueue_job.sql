@@ -23,8 +23,7 @@ declare
   v_transaction xid8 := pg_current_xact_id();  -- before the clock and the place in line: see survey_lanes
   v_now timestamptz := windlass_data.clock();
   v_plain boolean := p_key is null and p_concurrency_key is null and p_concurrency_limit is null and p_scope = 'forever'
-    and p_max_attempts between 1 and 32767 and pg_column_size(p_payload) <= 1048576
-    and pg_column_compression(p_payload) is null  -- as from somebody's table, where that size tells nothing
+    and p_max_attempts between 1 and 32767 and octet_length(p_payload::text) <= 1048576
     and not (starts_with(p_queue, 'windlass.') or starts_with(p_kind, 'windlass.'));
   v_lane integer;
   v_seq bigint;
