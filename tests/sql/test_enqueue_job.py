@@ -185,7 +185,7 @@ def test_a_payload_that_nobody_could_write_out_is_refused(db: Database, jobs: Se
     for kind in ("mail", "new"):
         with nothing_changed(db), refused("WL007", f"^{why}"):
             jobs.call("select windlass.enqueue_job(%s, %s, %s::text::jsonb)", jobs.tenant, kind, payload)
-    many = "select windlass.enqueue_many(%s, '{\"kind\": \"mail\"}', %s::text::jsonb, %s)"
+    many = 'select windlass.enqueue_many(%s, \'{"kind": "mail"}\', %s::text::jsonb, %s)'
     with nothing_changed(db), refused("WL007", f"^job 2 of the batch: {why}"):
         jobs.call(many, jobs.tenant, f"[1, {payload}]", uuid7_many(2))
     batch = "select windlass.enqueue_jobs(%s, %s::text::jsonb)"

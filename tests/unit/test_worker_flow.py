@@ -5,21 +5,25 @@ from types import SimpleNamespace
 from typing import Any, cast
 from uuid import uuid4
 
+import pytest
+
 from windlass.model import ClaimedJob
 from windlass.worker.begins import Begins
+from windlass.worker.claims import MAX_BATCH
 from windlass.worker.counts import Counts
 from windlass.worker.flow import Flow
 from windlass.worker.leases import Leases, elapsed_clock
 from windlass.worker.outage import Outage
 from windlass.worker.signals import Signals
+from windlass.worker.weight import MAX_BYTES, Weight
 from windlass.worker.words import Word
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
 
-def a_job(max_attempts: int) -> ClaimedJob:
+def a_job(max_attempts: int, payload: Any = None) -> ClaimedJob:
     return ClaimedJob(
-        uuid4(), uuid4(), "default", "pay", 0, {}, uuid4(), 1, 0, max_attempts, NOW, "t", None, NOW, None
+        uuid4(), uuid4(), "default", "pay", 0, payload, uuid4(), 1, 0, max_attempts, NOW, "t", None, NOW, None
     )
 
 
@@ -44,3 +48,25 @@ async def test_a_job_that_is_given_back_before_it_began_leaves_its_slot_to_the_n
     hall.flow._give_back({last.id_bytes})
     assert [(word.job, word.verb) for word in hall.said] == [(last, "release")]
     assert (hall.started, hall.flow.buffered) == ([next_one], 0)
+
+
+async def test_large_payloads_come_in_small_claims() -> None:
+    """Or one claim would be half a gigabyte.  Smaller ones again bring back larger claims, not at once."""
+    hall = Hall(concurrency=600)
+    assert hall.flow.demand() == MAX_BATCH
+    large = a_job(max_attempts=5, payload="x" * 1024 * 1024)
+    hall.flow.admit([a_job(max_attempts=5)] * 9 + [large], elapsed_clock())
+    assert hall.flow.demand() == pytest.approx(MAX_BYTES / (1024 * 1024 / 10), rel=0.01)
+    hall.flow.admit([large] * 10, elapsed_clock())
+    assert hall.flow.demand() == pytest.approx(MAX_BYTES / (1024 * 1024), abs=1)
+    hall.flow.admit([a_job(max_attempts=5)] * 10, elapsed_clock())
+    assert hall.flow.demand() < 40
+    for _ in range(50):
+        hall.flow.admit([a_job(max_attempts=5)], elapsed_clock())
+    assert hall.flow.demand() == MAX_BATCH
+
+
+async def test_a_payload_however_large_is_claimed() -> None:
+    weight = Weight()
+    weight.note([a_job(max_attempts=5, payload="x" * 3 * MAX_BYTES)])
+    assert weight.most() == 1

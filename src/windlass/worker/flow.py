@@ -21,6 +21,7 @@ from windlass.worker.pace import Pace
 from windlass.worker.reporter import Answer, Reporter
 from windlass.worker.signals import Signals
 from windlass.worker.summary import Summary
+from windlass.worker.weight import Weight
 from windlass.worker.words import Word
 
 __all__ = ["Flow"]
@@ -45,7 +46,7 @@ class Flow:
         self._signals = signals
         self.summary = Summary(counts, signals)
         self._loop = asyncio.get_running_loop()
-        self._pace = Pace()
+        self._pace, self._weight = Pace(), Weight()
         self._buffer: deque[ClaimedJob] = deque()
         self._moved = elapsed_clock()
         self._low_water = 0
@@ -73,15 +74,17 @@ class Flow:
         """How many jobs to claim now: what can start at once, and what will soon."""
         if self._closed or self.reporter.backlog >= MAX_BACKLOG:
             return 0
-        target = self.room() + self._pace.ahead()
+        most = self._weight.most()
+        target = self.room() + min(self._pace.ahead(), most)
         self._low_water = target // 2
         if len(self._buffer) > self._low_water:
             return 0
-        return min(MAX_BATCH, target - len(self._buffer))
+        return min(MAX_BATCH, most, target - len(self._buffer))
 
     def admit(self, jobs: list[ClaimedJob], since: float) -> None:
         """Take what a claim brought that was asked for at `since`."""
         self._counts.claimed += len(jobs)
+        self._weight.note(jobs)
         self._leases.hold(jobs, since)
         if not self._buffer:
             self._moved = elapsed_clock()
