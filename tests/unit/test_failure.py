@@ -58,6 +58,18 @@ def with_another_suggestion(error: BaseException) -> None:
     errror  # type: ignore[name-defined]  # noqa: B018, F821
 
 
+class Account:
+    def __init__(self) -> None:
+        self._balance = 1
+
+    def show(self, _: BaseException) -> None:
+        self.balance  # type: ignore[attr-defined]  # noqa: B018
+
+
+def with_a_suggestion_of_what_is_private(error: BaseException) -> None:
+    Account().show(error)
+
+
 def with_a_suggestion_of_what_to_import(_: BaseException) -> None:
     from traceback import format_exceptoin  # type: ignore[attr-defined]  # noqa: F401
 
@@ -79,6 +91,7 @@ WAYS: list[Callable[[BaseException], None]] = [
     deeply,
     with_a_suggestion,
     with_another_suggestion,
+    with_a_suggestion_of_what_is_private,
     with_a_suggestion_of_what_to_import,
     with_a_syntax_error,
     in_code_without_source,

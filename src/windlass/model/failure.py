@@ -71,7 +71,7 @@ def _traceback(exc: BaseException) -> str:
 def _has_more_to_show(exc: BaseException) -> bool:
     """Whether other exceptions are shown with it, or a suggestion that the stack is asked for."""
     chained = exc.__cause__ is not None or (exc.__context__ is not None and not exc.__suppress_context__)
-    return chained or isinstance(exc, BaseExceptionGroup | NameError)
+    return chained or isinstance(exc, BaseExceptionGroup | NameError | AttributeError)
 
 
 def _stack(trace: TracebackType | None) -> str | None:
