@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from windlass.errors import InvalidInput
-from windlass.model import ClaimedJob
+from windlass.model import ClaimedJob, describe_exception
 from windlass.telemetry import (
     HumanFormatter,
     JobFields,
@@ -28,6 +28,7 @@ from windlass.telemetry import (
     current_job,
     job_fields,
     log_signals,
+    logs,
     mark_node,
     mark_running,
     running_job,
@@ -224,6 +225,56 @@ def test_an_exception_that_was_described_is_not_described_again(
     assert kept == error
     assert (len(json.dumps(cut)) <= 16 * 1024 + 16, cut["traceback"][:2]) == (True, "…y")
     assert made == {"type": "ValueError", "message": "x", "traceback": "ValueError: x\n"}
+
+
+@pytest.mark.parametrize("value", [404, None, ["t"]], ids=str)
+@pytest.mark.parametrize("name", ["type", "message", "traceback"])
+def test_what_only_looks_like_a_description_costs_no_line(stream: io.StringIO, name: str, value: Any) -> None:
+    configure_logging("json", "info", stream)
+    theirs = {"type": "E", "message": "m", "traceback": "t", name: value}
+    logging.getLogger("app").error("refused", exc_info=ValueError("x"), extra={"error": theirs})
+    (line,) = lines(stream)
+    assert line["error"] == {"type": "ValueError", "message": "x", "traceback": "ValueError: x\n"}
+
+
+@pytest.mark.parametrize("limit", [256, 1000, 8000])
+def test_what_was_kept_of_an_exception_does_not_cut_its_line(stream: io.StringIO, limit: int) -> None:
+    configure_logging("json", "info", stream)
+    found = ValueError("x" * 3000)
+    found.add_note("y" * 9000)
+    extra = {"error": describe_exception(found, limit)}
+    logging.getLogger("app").error("refused", exc_info=found, extra=extra)
+    (line,) = lines(stream)
+    assert line["error"] == describe_exception(found, 16 * 1024)
+
+
+def test_what_fills_its_line_is_not_described_again(
+    stream: io.StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure_logging("json", "info", stream)
+    found = ValueError("é\x01" * 10_000)
+    extra = {"error": describe_exception(found, 16 * 1024)}
+    monkeypatch.setattr(logs, "describe_exception", None)
+    logging.getLogger("app").error("refused", exc_info=found, extra=extra)
+    (line,) = lines(stream)
+    assert line["error"] == extra["error"]
+
+
+@pytest.mark.parametrize(
+    "theirs", ["E42", {"type": "E", "message": 42, "traceback": "t"}, {"code": 42}], ids=str
+)
+def test_a_person_reads_what_else_is_called_an_error(theirs: Any) -> None:
+    made = record("payment refused", error=theirs)
+    made.exc_info = (ValueError, ValueError("x"), None)
+    text = HumanFormatter().format(made)
+    assert f"payment refused error={theirs}\n" in text
+    assert text.endswith("ValueError: x")
+
+
+def test_a_person_reads_of_an_exception_that_is_not_there() -> None:
+    made = record("job failed", error={"type": "ValueError", "message": "x", "traceback": "…"})
+    made.exc_info = (None, None, None)
+    assert "error=" in HumanFormatter().format(made)
 
 
 def test_a_person_reads_an_exception_once() -> None:

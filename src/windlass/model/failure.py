@@ -3,13 +3,15 @@
 import json
 import traceback
 from types import CodeType, TracebackType
-from typing import TypedDict
+from typing import TypedDict, TypeGuard
 
 from windlass.model.document import MAX_ERROR_BYTES
-from windlass.model.names import storable_text
+from windlass.model.names import CUT_MARK, storable_text
 
 MIN_ERROR_BYTES = 256
 _SKELETON_BYTES = len('{"type":"","message":"","traceback":""}')
+_ROUNDING_BYTES = 16
+"""By how much a cut may fall short of its limit."""
 _MAX_STACKS, _MAX_STEPS = 200, 30
 _stacks: dict[tuple[int, ...], tuple[str, list[CodeType]]] = {}
 """Stacks by their places; with the code itself, so that no other code gets the same id."""
@@ -39,6 +41,27 @@ def fit_error(error: ErrorJson, limit: int) -> ErrorJson:
     message = _fit(error["message"], room // 2)
     room -= _encoded_size(message)
     return {"type": name, "message": message, "traceback": _fit(error["traceback"], room, end=True)}
+
+
+def is_error(value: object) -> TypeGuard[ErrorJson]:
+    """Whether this is what is kept of an exception, and nothing that somebody else calls an error."""
+    return (
+        type(value) is dict
+        and value.keys() == ErrorJson.__annotations__.keys()
+        and all(isinstance(part, str) for part in value.values())
+    )
+
+
+def lacks(error: ErrorJson, limit: int) -> bool:
+    """Whether something was cut from it for which `limit` bytes may have room: each cut leaves its mark.
+
+    A message may end with that mark by itself; it is then described once more, in the same words.
+    """
+    name, message, trace = error["type"], error["message"], error["traceback"]
+    if not (name.endswith(CUT_MARK) or message.endswith(CUT_MARK) or trace.startswith(CUT_MARK)):
+        return False
+    size = _SKELETON_BYTES + _encoded_size(name) + _encoded_size(message) + _encoded_size(trace)
+    return size + _ROUNDING_BYTES < limit
 
 
 def exception_text(exc: BaseException) -> str:

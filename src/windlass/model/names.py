@@ -22,6 +22,8 @@ MAX_KIND_LENGTH = 200
 MAX_IDEMPOTENCY_KEY_LENGTH = 500
 MAX_CONCURRENCY_KEY_LENGTH = 500
 MAX_REASON_BYTES = 2_000
+CUT_MARK = "…"
+"""Where `storable_text` has cut something off."""
 
 _MAX_SHOWN = 100
 _SLUG = re.compile(r"[a-z0-9][a-z0-9_-]*")
@@ -146,7 +148,7 @@ def storable_text(text: str, limit_bytes: int, *, keep: Literal["start", "end"] 
     escaped = text.replace("\x00", "\\x00").encode("utf-8", "backslashreplace")
     if len(escaped) <= limit_bytes:
         return escaped.decode()
-    mark = "…".encode()
+    mark = CUT_MARK.encode()
     if limit_bytes < len(mark):
         return ""
     room = limit_bytes - len(mark)

@@ -12,10 +12,11 @@ import re
 import sys
 from collections.abc import Container, Mapping
 from datetime import UTC, datetime
-from typing import Any, Literal, TextIO, TypeAlias, cast
+from typing import Any, Literal, TextIO, TypeAlias
 
 from windlass.errors import InvalidInput
 from windlass.model import ErrorJson, describe_exception, fit_error
+from windlass.model.failure import is_error, lacks
 from windlass.telemetry.context import JOB_FIELDS, JobFields
 from windlass.telemetry.hub import Signal, Subscriber
 
@@ -86,10 +87,10 @@ class JsonFormatter(logging.Formatter):
         return fields
 
 
-def _error(described: Any, exc: BaseException, limit: int) -> ErrorJson:
+def _error(described: object, exc: BaseException, limit: int) -> ErrorJson:
     """What is known of an exception; to describe one again takes longer than all else of its line."""
-    if isinstance(described, dict) and described.keys() == ErrorJson.__annotations__.keys():
-        return fit_error(cast("ErrorJson", described), limit)
+    if is_error(described) and not lacks(described, limit):
+        return fit_error(described, limit)
     return describe_exception(exc, limit)
 
 
@@ -106,16 +107,17 @@ class HumanFormatter(logging.Formatter):
         parts = [moment.strftime("%H:%M:%S.%f")[:-3], self._paint(level), self._job(record), _message(record)]
         if (duration := getattr(record, "duration_ms", None)) is not None:
             parts.append(f"({duration} ms)")
+        shown = bool(record.exc_info and record.exc_info[1])
         if getattr(record, "signal", None) not in _SAID_IN_WORDS:
             parts += [
                 f"{name}={_as_text(value)}"
                 for name, value in _extras(record, JOB_FIELDS).items()
                 if value is not None
                 and name not in ("signal", "node_id")
-                and not (name == "error" and record.exc_info)  # shown below
+                and not (shown and name == "error" and is_error(value))  # the same is shown below
             ]
         text = " ".join(part for part in parts[2:] if part)
-        if record.exc_info and record.exc_info[1]:
+        if record.exc_info and shown:
             text += "\n" + self.formatException(record.exc_info)
         # A second line is indented, so that no message can pass for a line of its own.
         return f"{parts[0]} {parts[1]} " + _CONTROL.sub(_escape, text).replace("\n", "\n    ")
