@@ -1,12 +1,15 @@
 """What a handler returns comes back as its annotation has it, or as plain JSON, and loses nothing unsaid."""
 
+import contextlib
 import dataclasses
+import gc
 import json
 import logging
 import math
 from collections.abc import Iterable
 from datetime import date, timedelta
 from decimal import Decimal
+from types import FrameType
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -216,6 +219,23 @@ def test_what_json_would_not_keep_is_refused(what: str) -> None:
     assert refused.value.__context__ is None, "the history of an attempt tells one story"
     assert "hunter2" not in str(refused.value)
     assert "ada" not in str(refused.value)
+
+
+@pytest.mark.parametrize("what", [*KEPT, *NOT_READ, *LOST, "not at all"])
+def test_no_frame_that_has_it_waits_for_the_collector(what: str) -> None:
+    annotation, value, _ = {**KEPT, **NOT_READ, **LOST, "not at all": (Any, Weight(5), None)}[what]
+    definition = returning(annotation)
+    gc.collect()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        with contextlib.suppress(InvalidInput):
+            definition.results.encode(value)
+        gc.collect()
+        left = [thing.f_code.co_qualname for thing in gc.garbage if isinstance(thing, FrameType)]
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+    assert not left
 
 
 def test_what_can_be_iterated_over_once_is_written_whole() -> None:

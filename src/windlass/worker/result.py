@@ -48,6 +48,8 @@ class ResultShape:
             plain = self._write(value)
         except _UNWRITABLE:
             raise refused from None
+        finally:
+            del refused  # it holds this frame, and the value: they are not to wait for a collector of garbage
         return check_json(plain, limit_bytes, "result")
 
     def decode(self, result: Any) -> Any:
@@ -81,7 +83,10 @@ class ResultShape:
                 if not differs(_read(self._adapter, declared), value):
                     return declared
         if fault is not None:
-            raise fault
+            try:
+                raise fault
+            finally:
+                del fault  # as above
         if lost := lost_in(adapter, value, plain):
             raise InvalidInput(f"the result holds {lost}, which JSON would not keep")
         return plain
@@ -97,16 +102,19 @@ def _read(adapter: "TypeAdapter[Any]", plain: Any) -> Any:
         return adapter.validate_json(json.dumps(plain))
     except ValidationError as error:
         refused = error
-    with contextlib.suppress(ValidationError):
-        return adapter.validate_python(plain)
-    # A model that allows no more than its fields writes more all the same: those that it computes.
-    faults = _faults(refused)
-    if not _UNKNOWN.issuperset(fault["type"] for fault in faults):
-        raise refused
     try:
-        return adapter.validate_json(json.dumps(_without(plain, [fault["loc"] for fault in faults])))
-    except ValidationError:
-        raise refused from None
+        with contextlib.suppress(ValidationError):
+            return adapter.validate_python(plain)
+        # A model that allows no more than its fields writes more all the same: those that it computes.
+        faults = _faults(refused)
+        if not _UNKNOWN.issuperset(fault["type"] for fault in faults):
+            raise refused
+        try:
+            return adapter.validate_json(json.dumps(_without(plain, [fault["loc"] for fault in faults])))
+        except ValidationError:
+            raise refused from None
+    finally:
+        del refused  # as above
 
 
 def _faults(error: ValidationError) -> Sequence[Mapping[str, Any]]:
