@@ -3,12 +3,16 @@
 import asyncio
 import gc
 from collections import Counter
+from collections.abc import Callable
+from typing import Any, ClassVar
+from weakref import WeakSet
 
 import pytest
 
 from tests.integration.crew import Crew, until
 from tests.support import Database
 from windlass.telemetry import Telemetry
+from windlass.worker.context import JobContext
 from windlass.worker.worker import Worker
 
 ROUND = 2000
@@ -54,3 +58,86 @@ async def test_what_is_alive_does_not_grow_with_jobs(db: Database, handler: obje
         alive = [await run_round(crew, worker, kind, done) for done in (0, ROUND, 2 * ROUND, 3 * ROUND)]
     grown = {name: count for name, count in (alive[-1] - alive[0]).items() if count > NOISE}
     assert not grown, f"alive after {4 * ROUND} jobs and not after {ROUND}"
+
+
+class Held:
+    """Something that a handler has in hand as it fails."""
+
+    alive: ClassVar[WeakSet["Held"]] = WeakSet()
+
+    def __init__(self) -> None:
+        Held.alive.add(self)
+
+
+async def fails_at_once() -> None:
+    held = Held()
+    raise ValueError(held)
+
+
+async def fails_after_a_wait() -> None:
+    held = Held()
+    await asyncio.sleep(0)
+    raise ValueError(held)
+
+
+async def fails_while_it_fails() -> None:
+    held = Held()
+    try:
+        await fails_after_a_wait()
+    except ValueError as error:
+        raise KeyError(held) from error
+
+
+async def fails_by_what_it_returns() -> object:
+    return Held()
+
+
+async def fails_where_it_is_stopped(ctx: JobContext) -> None:
+    held = Held()
+    try:
+        await asyncio.sleep(60)
+    finally:
+        raise ValueError(held)
+
+
+def fails_in_a_thread() -> None:
+    held = Held()
+    raise ValueError(held)
+
+
+def fails_in_a_thread_too_late(ctx: JobContext) -> None:
+    held = Held()
+    ctx.wait_canceled()
+    raise ValueError(held)
+
+
+@pytest.mark.parametrize(
+    "handler",
+    [
+        fails_at_once,
+        fails_after_a_wait,
+        fails_while_it_fails,
+        fails_by_what_it_returns,
+        fails_where_it_is_stopped,
+        fails_in_a_thread,
+        fails_in_a_thread_too_late,
+    ],
+)
+async def test_nothing_that_a_failed_handler_had_waits_for_the_collector(
+    db: Database, handler: Callable[..., Any]
+) -> None:
+    crew = Crew(db)
+    stopped = handler in (fails_where_it_is_stopped, fails_in_a_thread_too_late)
+    crew.knows(handler, timeout=0.05 if stopped else None)
+    crew.enqueue_many(
+        [{"kind": handler.__name__, "payload": {}, "max_attempts": n % 2 + 1} for n in range(20)]
+    )
+    gc.collect()
+    gc.disable()
+    try:
+        async with crew.worker(concurrency=CONCURRENCY, telemetry=Telemetry([lambda _: None])) as worker:
+            await until(lambda: worker.counts.failed + worker.counts.timed_out >= 20, "all have failed")
+            await worker.idle()
+            await until(lambda: not Held.alive, "all is let go")
+    finally:
+        gc.enable()

@@ -63,7 +63,7 @@ class Attempts:
         self._busy: set[Attempt] = set()
         self._deadlines = Deadlines(self._busy, self._stop_overdue)
         expect = self._deadlines.expect
-        self._line = Line(self._scope, worker_id, limits, begins=expect, end=self._end, ended=ended)
+        self._line = Line(self._scope, worker_id, limits, begins=expect, end=self._end_on_loop, ended=ended)
         self._unsaid: set[Attempt] = set()
         """Who takes an attempt out of here says the last word on it."""
         self._quiet, self._settled = asyncio.Event(), asyncio.Event()
@@ -131,12 +131,11 @@ class Attempts:
 
     def _in_thread(self, attempt: Attempt, scope: contextvars.Context) -> None:
         """Waking the loop is dear: it is done once for all that return before it looks."""
-        outcome: Outcome
         try:
-            outcome = scope.run(self._run_in_thread, attempt)
+            word = scope.run(self._run_in_thread, attempt)
+            self._returned.append((attempt, word and word.detached()))
         except BaseException as error:
-            outcome = error
-        self._returned.append((attempt, outcome))
+            self._returned.append((attempt, error))
         if not self._woken:
             self._woken = True
             self._call_soon(self._take_returned)
@@ -162,6 +161,9 @@ class Attempts:
             count += 1
         if count:
             self._ended(count)
+
+    def _end_on_loop(self, attempt: Attempt, word: Word | None) -> None:
+        self._end(attempt, word and word.detached())
 
     def _end(self, attempt: Attempt, outcome: Outcome) -> None:
         self._busy.discard(attempt)

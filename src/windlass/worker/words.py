@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal, TypeAlias
 
@@ -72,6 +72,17 @@ class Word:
     """Said before without an answer."""
     seconds: float = 0.0
     exception: BaseException | None = field(default=None, repr=False)
+
+    def detached(self) -> "Word":
+        """The same for others, and the exception with it.
+
+        Its traceback leads to the handler's frame, and that one's callers to the frames that have this word:
+        together they would live on, with all that the handler had, until somebody collects garbage.
+        """
+        if self.exception is None:
+            return self
+        word, self.exception = replace(self), None
+        return word
 
 
 def word_for_value(
