@@ -141,3 +141,29 @@ async def test_nothing_that_a_failed_handler_had_waits_for_the_collector(
             await until(lambda: not Held.alive, "all is let go")
     finally:
         gc.enable()
+
+
+def fails_in_a_child() -> None:
+    gc.disable()
+    before, held = len(Held.alive), Held()
+    raise ValueError(before, held)
+
+
+async def fails_on_a_loop_in_a_child() -> None:
+    gc.disable()
+    before, held = len(Held.alive), Held()
+    await asyncio.sleep(0)
+    raise ValueError(before, held)
+
+
+@pytest.mark.parametrize("handler", [fails_in_a_child, fails_on_a_loop_in_a_child])
+async def test_nor_in_a_child_process(db: Database, handler: Callable[..., Any]) -> None:
+    crew = Crew(db)
+    crew.knows(handler, isolation="process")
+    jobs = crew.enqueue_many([{"kind": handler.__name__, "payload": {}, "max_attempts": 1} for _ in range(5)])
+    async with crew.worker(concurrency=1) as worker:
+        await until(lambda: worker.counts.failed == len(jobs), "all have failed")
+    errors = [crew.attempts(job)[0].error for job in jobs]
+    assert [error["message"].split(",")[0] for error in errors] == ["(0"] * len(jobs)
+    first = 'Traceback (most recent call last):\n  File "' + __file__
+    assert all(error["traceback"].startswith(first) for error in errors)

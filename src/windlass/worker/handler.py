@@ -21,9 +21,12 @@ def run_sync(
 ) -> Word:
     """Call the handler in this thread; one that is async gets an event loop for the time of the call."""
     try:
-        called = _call(definition, job, context)
-        value = asyncio.run(called) if definition.is_async else called
-        word = word_for_value(job, value, limits, now, definition.results)
+        if definition.is_async:
+            # Its error stays in there: raised from here, it would have frames that have a task that has it.
+            word = asyncio.run(run_async(definition, job, context, limits, now))
+        else:
+            value = _call(definition, job, context)
+            word = word_for_value(job, value, limits, now, definition.results)
     except BaseException as error:  # no thread and no child process of ours is ended by raising something
         word = word_for_error(job, _from_handler(error), limits)
     if context is not None and context.owes:
