@@ -92,6 +92,32 @@ async def fails_by_what_it_returns() -> object:
     return Held()
 
 
+async def fails_by_what_it_costs(ctx: JobContext) -> None:
+    held = Held()
+    ctx.tell_stop("lease_lost")
+    await ctx.cost(1, f"{held}")
+
+
+async def fails_by_what_it_has_not_awaited(ctx: JobContext) -> object:
+    held = Held()
+    ctx.tell_stop("lease_lost")
+    ctx.cost(1, f"{held}")
+    return {"held": 1}
+
+
+async def fails_as_it_finishes(ctx: JobContext) -> None:
+    held = Held()
+    ctx.tell_stop("lease_lost")
+    ctx.cost(1, f"{held}")
+    await ctx.finish(None)
+
+
+def fails_by_what_it_costs_in_a_thread(ctx: JobContext) -> None:
+    held = Held()
+    ctx.tell_stop("lease_lost")
+    ctx.cost(1, f"{held}")
+
+
 async def fails_where_it_is_stopped(ctx: JobContext) -> None:
     held = Held()
     try:
@@ -118,6 +144,10 @@ def fails_in_a_thread_too_late(ctx: JobContext) -> None:
         fails_after_a_wait,
         fails_while_it_fails,
         fails_by_what_it_returns,
+        fails_by_what_it_costs,
+        fails_by_what_it_has_not_awaited,
+        fails_as_it_finishes,
+        fails_by_what_it_costs_in_a_thread,
         fails_where_it_is_stopped,
         fails_in_a_thread,
         fails_in_a_thread_too_late,

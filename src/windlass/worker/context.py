@@ -133,13 +133,12 @@ class JobContext:
 
     async def settle(self) -> WindlassError | None:
         """Wait for all that was said without awaiting it; the first that could not be written."""
-        faults = [await _fault_async(entry) for entry in tuple(self._owed) if not entry.heard]
-        return next(filter(None, faults), None)
+        # In no name here: an error has the frames that it comes through, which would have the error.
+        return _first([await _fault_async(entry) for entry in tuple(self._owed) if not entry.heard])
 
     def settle_sync(self) -> WindlassError | None:
         """The same where there is no event loop any more."""
-        faults = [_fault(entry) for entry in tuple(self._owed) if not entry.heard]
-        return next(filter(None, faults), None)
+        return _first([_fault(entry) for entry in tuple(self._owed) if not entry.heard])
 
     @property
     def stop_reason(self) -> StopReason | None:
@@ -204,7 +203,10 @@ class JobContext:
         from windlass.db.foreign import check_foreign, run_foreign_async
 
         if self.owes and (fault := await self.settle()):
-            raise fault
+            try:
+                raise fault
+            finally:
+                del fault
         check_foreign(connection, is_async=True, verb="finish")
         call = self._finish_call(result)
         self._note_finish()
@@ -215,7 +217,10 @@ class JobContext:
         from windlass.db.foreign import check_foreign, run_foreign
 
         if self.owes and (fault := self.settle_sync()):
-            raise fault
+            try:
+                raise fault
+            finally:
+                del fault
         check_foreign(connection, is_async=False, verb="finish")
         call = self._finish_call(result)
         self._note_finish()
@@ -258,3 +263,7 @@ def _fault(entry: Entry) -> WindlassError | None:
     except WindlassError as error:
         return error
     return None
+
+
+def _first(faults: list[WindlassError | None]) -> WindlassError | None:
+    return next(filter(None, faults), None)

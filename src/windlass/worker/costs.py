@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
+from copy import copy
 from typing import Any, TypeAlias
 
 from windlass.db.link import AsyncLink
@@ -33,7 +34,7 @@ class Entry:
         self.what = what
         self.heard = False
         """Whether whoever said it knows the answer."""
-        self._answer: Future[None] = Future()
+        self._answer: Future[WindlassError | None] = Future()
 
     @property
     def answered(self) -> bool:
@@ -42,10 +43,7 @@ class Entry:
     def answer(self, error: WindlassError | None = None) -> None:
         """It is written, or why not.  The first answer stays."""
         with suppress(InvalidStateError):
-            if error is None:
-                self._answer.set_result(None)
-            else:
-                self._answer.set_exception(error)
+            self._answer.set_result(error)
 
     def lose(self) -> None:
         self.answer(LeaseLost(f"the lease on job {self.job.id} is lost", job_id=self.job.id))
@@ -53,18 +51,19 @@ class Entry:
     def wait(self) -> None:
         """Block until it is written."""
         try:
-            self._answer.result()
+            error = self._answer.result()
         finally:
             self.heard = True
+        if error is not None:
+            raise copy(error)
 
     def __await__(self) -> Generator[Any, None, None]:
         # Who stops waiting does not take back what was said.
-        try:
-            yield from asyncio.shield(asyncio.wrap_future(self._answer)).__await__()
-        except WindlassError:
-            self.heard = True
-            raise
+        error = yield from asyncio.shield(asyncio.wrap_future(self._answer)).__await__()
         self.heard = True
+        if error is not None:
+            # What is raised has the frames of whoever has this entry: kept here, it would keep them.
+            raise copy(error)
 
 
 Record: TypeAlias = Callable[[Entry], None]
