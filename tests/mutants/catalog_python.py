@@ -115,4 +115,32 @@ PYTHON = (
         "pass",
         ("tests/integration/test_warden.py",),
     ),
+    Mutant(
+        "words-with-their-frames",
+        "what a failed handler on the loop had is let go with its answer",
+        "worker/attempts.py",
+        "self._end(attempt, word and word.detached())",
+        "self._end(attempt, word)",
+        (
+            "tests/integration/test_worker_memory.py::test_nothing_that_a_failed_handler_had_waits_for_the_collector",
+        ),
+    ),
+    Mutant(
+        "words-with-their-frames-in-threads",
+        "what a failed handler in a thread had is let go with its answer",
+        "worker/attempts.py",
+        "self._returned.append((attempt, word and word.detached()))",
+        "self._returned.append((attempt, word))",
+        (
+            "tests/integration/test_worker_memory.py::test_nothing_that_a_failed_handler_had_waits_for_the_collector",
+        ),
+    ),
+    Mutant(
+        "errors-cut-for-the-log",
+        "a log line has as much of an exception as it has room for, however little of it was kept",
+        "telemetry/logs.py",
+        "if is_error(described) and not lacks(described, limit):",
+        "if is_error(described):",
+        ("tests/unit/test_logging.py",),
+    ),
 )
