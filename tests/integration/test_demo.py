@@ -17,6 +17,7 @@ import pytest
 NOW = datetime(2031, 1, 1, tzinfo=UTC)
 NODE = UUID(int=9)
 PATIENCE = 60.0
+README = Path(__file__).parents[2] / "README.md"
 
 linux_only = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
 
@@ -133,6 +134,17 @@ def test_the_whole_story(demo: Demo) -> None:
     assert "windlass up" in text
     assert not [pid for pid, since in started.items() if is_alive(pid, since)]
     assert not home.exists()
+    shown = {without_numbers(line) for line in text.splitlines()}
+    assert {without_numbers(line) for line in readme_excerpt()} <= shown
+
+
+def readme_excerpt() -> list[str]:
+    (excerpt,) = re.findall(r"^```text\n(tenant .*?)^```$", README.read_text(), re.DOTALL | re.MULTILINE)
+    return str(excerpt).splitlines()
+
+
+def without_numbers(line: str) -> str:
+    return " ".join(re.sub(r"\d+", "N", line).split())
 
 
 @linux_only

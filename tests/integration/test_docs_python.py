@@ -1,4 +1,4 @@
-"""docs/python.md, file by file: the examples run beside a worker, and print what their comments say."""
+"""docs/python.md and the README's first job: the examples run, and print what their comments say."""
 
 import re
 import subprocess
@@ -9,6 +9,7 @@ import pytest
 
 from tests.integration.command import PATIENCE, Command
 from tests.support import Database
+from windlass.demo import main as demo
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "python.md").read_text()
@@ -57,6 +58,16 @@ def test_the_example_of_a_test_needs_no_database(directory: Path) -> None:
     words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:asyncio", "test_shop.py"]
     done = run_python(Command(directory), *words)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_first_job_is_as_short_as_the_demo_says_and_runs(db: Database, tmp_path: Path) -> None:
+    (text,) = re.findall(
+        r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text(), re.DOTALL | re.MULTILINE
+    )
+    assert f"in {len(text.splitlines())} lines\n" in demo._NEXT
+    (tmp_path / "first_job.py").write_text(text)
+    done = run_python(Command(tmp_path, db.url()), "first_job.py")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "Hello, Ada\n", "")
 
 
 def test_the_example_of_a_cluster_job_prints_what_its_page_says(db: Database, tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _NEXT = """\
    Nothing was lost. The server, its data and the workers are gone again. To go on:
 
-   README.md        a first job of your own, in 15 lines
+   README.md        a first job of your own, in 20 lines
    windlass up      the same server, to stay; with --app module:app also a worker for your jobs
    windlass --help  all commands
 """
