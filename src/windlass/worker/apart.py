@@ -64,6 +64,10 @@ class Apart:
         """Whether somebody held jobs lately: words that lock jobs had better come here at once."""
         return elapsed_clock() - self._held_at < _CONTENDED_SECONDS
 
+    @property
+    def mismatch(self) -> bool:
+        return self._outage.mismatch
+
     def say(self, words: list[Word]) -> None:
         """Words of one verb; one that its handler finished comes alone."""
         self._add(self._fresh, _Group(words))

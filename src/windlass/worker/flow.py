@@ -6,7 +6,7 @@ Everything here runs on the event loop, except the two ears of the renewal threa
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from windlass.model import ClaimedJob
 from windlass.worker.attempt import Attempt
@@ -38,6 +38,8 @@ class Flow:
     begins: Begins
     reporter: Reporter
     claims: Claims
+    mismatch: Callable[[], bool]
+    """Whether nothing can be said of jobs, because the database was migrated to another release."""
 
     def __init__(self, concurrency: int, leases: Leases, counts: Counts, signals: Signals) -> None:
         self._concurrency = concurrency
@@ -72,7 +74,7 @@ class Flow:
 
     def demand(self) -> int:
         """How many jobs to claim now: what can start at once, and what will soon."""
-        if self._closed or self.reporter.backlog >= MAX_BACKLOG:
+        if self._closed or self.reporter.backlog >= MAX_BACKLOG or self.mismatch():
             return 0
         most = self._weight.most()
         target = self.room() + min(self._pace.ahead(), most)
@@ -96,7 +98,7 @@ class Flow:
 
     def _start_some(self) -> None:
         room = min(self._concurrency - self._taken, MAX_BACKLOG - self.reporter.backlog)
-        if not self._buffer or self._closed or room <= 0:
+        if not self._buffer or self._closed or room <= 0 or self.mismatch():
             return
         self._moved = now = elapsed_clock()
         told = self._signals.heard(logging.DEBUG)

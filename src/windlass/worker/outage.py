@@ -1,7 +1,7 @@
 """The database away and back again, as one loop lives through it: told once, waited out with backoff."""
 
 from windlass.db.link import Backoff
-from windlass.errors import Unavailable, WindlassError
+from windlass.errors import SchemaMismatch, Unavailable, WindlassError
 from windlass.worker.signals import Signals
 
 __all__ = ["Outage", "lock_not_free"]
@@ -20,6 +20,11 @@ class Outage:
             self._code = error.code
             self._signals.failing(self._what, error)
         return self._backoff.next()
+
+    @property
+    def mismatch(self) -> bool:
+        """Whether the database does not know what was said: it was migrated to another release."""
+        return self._code == SchemaMismatch.code
 
     def over(self) -> None:
         """Note a success."""

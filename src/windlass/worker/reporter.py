@@ -52,6 +52,11 @@ class Reporter:
         self.backlog = 0
         """Words without an answer."""
 
+    @property
+    def mismatch(self) -> bool:
+        """Whether the database does not know the words of this release."""
+        return self._outage.mismatch or self.apart.mismatch
+
     def say(self, word: Word) -> None:
         if not self.backlog:
             self._silent.clear()

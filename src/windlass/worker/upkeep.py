@@ -68,6 +68,11 @@ class Upkeep:
         self.renewals = 0
         """How many renewals were answered."""
 
+    @property
+    def mismatch(self) -> bool:
+        """Whether leases cannot be renewed, because the database is of another release."""
+        return self._renewing.mismatch
+
     def start(self) -> None:
         self._next_heartbeat = elapsed_clock()
         self._next_renewal = self._next_heartbeat + self._lease_seconds / 3
