@@ -1,107 +1,18 @@
-"""The line of handlers on the loop: who gets a task, who is told, and what is left behind."""
+"""The line of handlers on the loop: who gets a task, and who is told."""
 
 import asyncio
-import contextvars
 import gc
-import weakref
-from collections.abc import Callable, Coroutine
-from datetime import UTC, datetime
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
-from windlass.model import ClaimedJob
+from tests.unit.line_desk import Desk, quick, turns, waits
 from windlass.worker import line
-from windlass.worker.attempt import Attempt
-from windlass.worker.leases import Lease
-from windlass.worker.line import Line
-from windlass.worker.registry import JobDefinition
-from windlass.worker.words import Limits, Word
-
-NOW = datetime(2030, 1, 1, tzinfo=UTC)
-Handler = Callable[[], Coroutine[Any, Any, Any]]
 
 
 @pytest.fixture(autouse=True)
 def _one_long_slice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(line, "SLICE_SECONDS", 60.0)
-
-
-class Desk:
-    """A line, and a note of everything that it says."""
-
-    def __init__(self) -> None:
-        self.words: list[Word | None] = []
-        self.tasks: dict[Attempt, Any] = {}
-        """The task in which each attempt ended."""
-        self.expected: list[Attempt] = []
-        """Those that have a timeout."""
-        self.next: list[Handler] = []
-        """Added as soon as a slot is free, one for each."""
-        self.later: list[Attempt] = []
-        self.opened = self.free = 0
-        self.line = Line(
-            contextvars.copy_context(),
-            "w",
-            Limits(),
-            begins=self.expected.append,
-            end=self.end,
-            ended=self.ended,
-        )
-        self._open = self.line._open
-        setattr(self.line, "_open", self.open)  # noqa: B010 – mypy would have it that a method stays
-
-    def open(self) -> None:
-        self.opened += 1
-        self._open()
-
-    def end(self, attempt: Attempt, word: Word | None) -> None:
-        self.words.append(word)
-        self.tasks[attempt] = attempt.task and attempt.task.get_name()
-
-    def ended(self, count: int) -> None:
-        self.free += count
-        for handler in self.next[:count]:
-            self.next.remove(handler)
-            self.later.append(self.add(handler))
-
-    def add(self, handler: Handler, timeout: float | None = None) -> Attempt:
-        kind = handler.__name__
-        job = ClaimedJob(
-            uuid4(), uuid4(), "default", kind, 0, {}, uuid4(), 1, 0, 5, NOW, "trace", None, NOW, None
-        )
-        definition = JobDefinition.from_function(handler, timeout=timeout)
-        attempt = Attempt(job, definition, Lease(job.token_bytes, NOW, 0.0, 1.0), None)
-        self.line.add(attempt)
-        return attempt
-
-    async def settle(self, count: int) -> None:
-        """Until so many are told as ended; each turn of the loop brings it nearer."""
-        for _ in range(1000):
-            if self.free >= count:
-                return
-            await asyncio.sleep(0)
-        pytest.fail(f"{self.free} of {count} were told as ended")
-
-
-async def turns(count: int) -> None:
-    for _ in range(count):
-        await asyncio.sleep(0)
-
-
-async def quick() -> None: ...
-
-
-async def waits() -> None:
-    await asyncio.sleep(0)
-
-
-async def cancels_itself() -> None:
-    task = asyncio.current_task()
-    if task is not None:
-        task.cancel()
-    raise asyncio.CancelledError
 
 
 async def test_handlers_that_do_not_wait_share_a_task() -> None:
@@ -358,97 +269,6 @@ async def test_a_slot_that_cannot_be_told_of_does_not_stop_the_line(waiting: boo
     await desk.settle(1)
     gc.collect()
     assert [type(fault) for fault in faults] == [MemoryError]
-
-
-KEPT: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
-SESSIONS: dict[Any, str] = {}
-
-
-async def keeps_by_task() -> None:
-    SESSIONS[asyncio.current_task()] = "what was not committed"
-
-
-async def keeps_weakly() -> None:
-    KEPT[asyncio.current_task()] = "the same, by a library that means it well"
-
-
-async def keeps_and_fails() -> None:
-    await keeps_by_task()
-    raise ValueError
-
-
-async def cleans_up_later() -> None:
-    task = asyncio.current_task()
-    assert task is not None
-    task.add_done_callback(lambda _: None)
-
-
-async def renames() -> None:
-    task = asyncio.current_task()
-    assert task is not None
-    task.set_name("order 7")
-
-
-VARIABLE: contextvars.ContextVar[str] = contextvars.ContextVar("VARIABLE")
-
-
-async def sets_a_variable() -> None:
-    VARIABLE.set("whose job this is")
-
-
-@pytest.mark.parametrize("waiting", [False, True])
-@pytest.mark.parametrize(
-    "handler", [keeps_by_task, keeps_weakly, keeps_and_fails, cleans_up_later, renames, sets_a_variable]
-)
-async def test_what_is_kept_by_the_task_is_found_by_no_other_job(handler: Handler, waiting: bool) -> None:
-    async def keeps() -> None:
-        if waiting:
-            await asyncio.sleep(0)
-        await handler()
-
-    async def keeps_from_the_start() -> None:
-        try:
-            await handler()
-        finally:
-            if waiting:
-                await asyncio.sleep(0)
-
-    for keeping in (keeps, keeps_from_the_start):
-        desk = Desk()
-        desk.next = [quick, quick]
-        first = desk.add(keeping)
-        await desk.settle(3)
-        second, third = desk.later
-        assert desk.tasks[first] != desk.tasks[second] == desk.tasks[third]
-        SESSIONS.clear()
-
-
-async def test_a_handler_that_only_looks_at_its_task_does_not_end_it() -> None:
-    async def looks() -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        task.get_name()
-
-    desk = Desk()
-    attempts = [desk.add(looks) for _ in range(3)]
-    await desk.settle(3)
-    assert len({desk.tasks[attempt] for attempt in attempts}) == 1
-
-
-async def cancels_itself_unheard() -> None:
-    task = asyncio.current_task()
-    if task is not None:
-        task.cancel()
-
-
-@pytest.mark.parametrize("handler", [cancels_itself, cancels_itself_unheard])
-async def test_a_cancellation_that_was_not_heard_ends_with_its_job(handler: Handler) -> None:
-    desk = Desk()
-    first, second = desk.add(handler), desk.add(waits)
-    await desk.settle(2)
-    assert desk.tasks[first] != desk.tasks[second]
-    assert desk.words[0] is None
-    assert desk.words[1] is not None
 
 
 async def test_what_was_stopped_or_given_up_in_line_is_not_begun() -> None:
