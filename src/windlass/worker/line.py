@@ -2,6 +2,7 @@
 
 import asyncio
 import contextvars
+import gc
 import sys
 from collections import deque
 from collections.abc import Callable
@@ -29,9 +30,9 @@ class Line:
     A task of its own is the dearest part of a short job.  So a task calls handler after handler: while none
     of them waits, one task is enough.  One whose handler waits goes on where that has returned, and others
     take over meanwhile: as many as there are attempts of kinds that waited the last time, and else one for
-    each turn of the loop (`_look`).  A handler that leaves something in its context, or kept by its task, or
-    a cancellation unheard, or another name, is the last of its task: no job finds any of another.  What such
-    jobs do share is the name itself: a fresh one costs more than it tells.
+    each turn of the loop (`_look`).  A handler that leaves something in its context, or on its task, or kept
+    by either, or a cancellation unheard, or another name, is the last of its task: no job finds any of
+    another.  What such jobs do share is the name itself: a fresh one costs more than it tells.
 
     No attempt stays in line unseen: behind each step of a task comes a look, which opens tasks for what is
     left; and whoever adds one opens a task, unless one is about to begin, or about to go on.
@@ -50,6 +51,8 @@ class Line:
         self._scope = scope
         self._worker_id = worker_id
         self._limits = limits
+        self._variables = tuple(variable for variable in scope if not variable.name.startswith("windlass_"))
+        """What the worker found set by others when it began."""
         self._begins = begins
         self._end = end
         self._ended = ended
@@ -89,15 +92,19 @@ class Line:
 
     def _open(self) -> None:
         # Not by the loop's factory: a task that begins at once, inside of this call, would begin too soon.
-        asyncio.Task(self._run(), loop=self._loop, context=self._scope.copy())
+        context = self._scope.copy()
+        asyncio.Task(self._run(context), loop=self._loop, context=context)
         self._opened += 1
         self._loop.call_soon(self._look_behind_first)
 
-    async def _run(self) -> None:
+    async def _run(self, context: contextvars.Context) -> None:
         task = cast("asyncio.Task[Any]", asyncio.current_task(self._loop))
-        name, getrefcount, waited = task.get_name(), sys.getrefcount, True
+        name = task.get_name()  # which is made when it is asked for, and only then refers to anything
+        getrefcount, getreferents = sys.getrefcount if SHARES_TASKS else id, gc.get_referents
+        strong, weak, shared = getrefcount(task), getweakrefcount(task), getrefcount(context)
+        referents, now, waited = len(getreferents(task)), elapsed_clock(), True
         self._begin_turn()
-        while waited or elapsed_clock() < self._until:
+        while waited or now < self._until:
             try:
                 attempt = self._attempts.popleft()
             except IndexError:  # there are none, or somebody has taken them
@@ -105,17 +112,15 @@ class Line:
             if attempt.was_told() or attempt.said:  # stopped before it began
                 self._close(attempt, None)
             else:
-                attempt.task, attempt.started = task, elapsed_clock()
+                attempt.task, attempt.started = task, now
                 mark_running(self._worker_id, attempt.job)
-                before, strong, weak = contextvars.copy_context(), getrefcount(task), getweakrefcount(task)
+                before = contextvars.copy_context()
                 if attempt.timeout is not None:
                     self._begins(attempt)
                 if self._current is not None:  # of another task, in this same turn
                     self._note_current()
                 self._current = attempt
                 word = await self._call(attempt, task)
-                # Sessions and the like are kept by `current_task()`, and whatever keeps them holds the task.
-                alone = (getrefcount(task), getweakrefcount(task)) == (strong, weak)
                 waited = self._current is not attempt  # then a look came between
                 if waited:
                     self._begin_turn()
@@ -124,12 +129,26 @@ class Line:
                     self._waiting_kinds.discard(attempt.job.kind)
                 self._close(attempt, word)
                 attempt.task = None
-                alone = alone and SHARES_TASKS and not getattr(task, "_callbacks", None)
-                if task.cancelling() or not alone or task.get_name() != name or not _unchanged(before):
+                if (
+                    not SHARES_TASKS
+                    # Sessions and the like are kept by `current_task()`: whatever keeps them holds the task.
+                    or getrefcount(task) != strong
+                    or getweakrefcount(task) != weak
+                    # And what was told to go on in its context holds that.
+                    or getrefcount(context) != shared
+                    # Attributes and callbacks: whatever the task itself holds.
+                    or len(getreferents(task)) != referents
+                    or task.get_name() != name
+                    or task.cancelling()
+                    # Up to Python 3.12 one that was taken back before it came comes all the same.
+                    or getattr(task, "_must_cancel", False)
+                    or not self._unchanged(before)
+                ):
                     self._note_waited(attempt)
                     break
             if not self._attempts:
                 self._ask_for_more()
+            now = elapsed_clock()
         self._tell_ended()
 
     async def _call(self, attempt: Attempt, task: "asyncio.Task[Any]") -> Word | None:
@@ -203,10 +222,18 @@ class Line:
         if untold:
             self._ended(untold)
 
+    def _unchanged(self, before: contextvars.Context) -> bool:
+        """Whether nothing was set in this context.
 
-def _unchanged(before: contextvars.Context) -> bool:
-    """Whether nothing was set in this context; equal by identity in all but strange cases, so it is quick."""
-    try:
-        return contextvars.copy_context() == before
-    except Exception:  # of a value that cannot be compared
-        return False
+        The whole is compared at once, which takes no time where nothing was; but by equality, and what is
+        equal may differ: of the values that were there from the start each is looked at.
+        """
+        try:
+            if contextvars.copy_context() != before:
+                return False
+        except Exception:  # of a value that cannot be compared
+            return False
+        for variable in self._variables:  # noqa: SIM110 - a generator takes five times as long
+            if variable.get() is not before[variable]:
+                return False
+        return True
