@@ -156,6 +156,25 @@ async def test_handlers_that_set_a_variable_back_share_a_task() -> None:
     assert len({desk.tasks[attempt] for attempt in attempts}) == 1
 
 
+@pytest.mark.parametrize("waiting", [False, True])
+async def test_handlers_that_fail_share_a_task(waiting: bool) -> None:
+    """Also while somebody has the error: its traceback has all frames of the call."""
+    errors: list[ValueError] = []
+
+    async def fails() -> None:
+        if waiting:
+            await asyncio.sleep(0)
+        errors.append(ValueError())
+        raise errors[-1]
+
+    desk = Desk()
+    desk.next = [fails] * 3
+    first = desk.add(fails)
+    await desk.settle(4)
+    assert {desk.tasks[attempt] for attempt in desk.later} == {desk.tasks[first]}
+    assert desk.opened == 1
+
+
 async def test_a_handler_that_only_looks_at_its_task_does_not_end_it() -> None:
     async def looks() -> None:
         task = asyncio.current_task()

@@ -120,7 +120,7 @@ class Line:
                 if self._current is not None:  # of another task, in this same turn
                     self._note_current()
                 self._current = attempt
-                word = await self._call(attempt, task)
+                word = await self._call(attempt)
                 waited = self._current is not attempt  # then a look came between
                 if waited:
                     self._begin_turn()
@@ -151,12 +151,13 @@ class Line:
             now = elapsed_clock()
         self._tell_ended()
 
-    async def _call(self, attempt: Attempt, task: "asyncio.Task[Any]") -> Word | None:
+    async def _call(self, attempt: Attempt) -> Word | None:
+        # The task is named in no variable here: the traceback of an error has them, and outlives the call.
         try:
             word = await run_async(
                 attempt.definition, attempt.job, attempt.context, self._limits, attempt.lease.now
             )
-            if task.cancelling():
+            if attempt.task is not None and attempt.task.cancelling():
                 await asyncio.sleep(0)  # where the handler canceled its own task and did not wait for that
         except asyncio.CancelledError:
             return None
