@@ -273,6 +273,28 @@ async def test_a_slot_that_cannot_be_told_of_does_not_stop_the_line(waiting: boo
     assert [type(fault) for fault in faults] == [MemoryError]
 
 
+async def test_whoever_is_left_in_line_gets_a_task_although_the_one_look_of_a_turn_came_to_grief() -> None:
+    desk, gate = Desk(), asyncio.Event()
+    asyncio.get_running_loop().set_exception_handler(lambda *_: None)
+
+    async def waits_for_the_gate() -> None:
+        await gate.wait()
+
+    def ended(count: int) -> None:
+        desk.free += count
+        if desk.free == 1:
+            for handler in (quick, waits_for_the_gate, quick):
+                desk.add(handler)
+        elif desk.free == 2:
+            raise MemoryError
+
+    desk.line._ended = ended
+    desk.add(waits)
+    await desk.settle(3)
+    gate.set()
+    await desk.settle(4)
+
+
 async def test_what_was_stopped_or_given_up_in_line_is_not_begun() -> None:
     desk = Desk()
     stopped, given_up, fine = desk.add(quick), desk.add(quick), desk.add(quick)

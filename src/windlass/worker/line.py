@@ -199,7 +199,12 @@ class Line:
     def _look(self) -> None:
         """Whoever is in a handler still, waits; others go on with what is left."""
         self._note_current()
-        self._tell_ended()
+        try:
+            self._tell_ended()
+        finally:  # whatever came of that: nobody may look again before one of those who wait returns
+            self._open_for_rest()
+
+    def _open_for_rest(self) -> None:
         if len(self._attempts) > self._opened:
             some_wait = self._waiting_kinds or not SHARES_TASKS
             wanted = sum(map(self._may_wait, list(self._attempts))) if some_wait else 0
