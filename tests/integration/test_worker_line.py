@@ -4,13 +4,13 @@ import asyncio
 import contextvars
 import logging
 import time
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from tests.integration.crew import Crew, until
 from tests.support import Database
-from windlass.telemetry import current_job, job_fields
+from windlass.telemetry import JobFields, current_job, job_fields
 from windlass.worker.context import JobContext
 from windlass.worker.line import SLICE_SECONDS
 
@@ -276,3 +276,22 @@ async def test_log_lines_of_a_handler_carry_its_own_job(crew: Crew) -> None:
     assert len(fields) == 15
     assert all(line["job_id"] == str(ids[line["n"][0]]) and line["worker_id"] == "n1" for line in fields)
     assert {line["node_id"] for line in fields} == {str(worker.node_id)}
+
+
+async def test_a_worker_that_was_stopped_by_a_handler_tells_of_its_end_in_its_own_name(
+    crew: Crew, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def the_last() -> None:
+        worker.request_stop()
+
+    crew.knows(the_last)
+    crew.enqueue("the_last")
+    caplog.set_level(logging.INFO, "windlass.worker")
+    worker = crew.worker()
+    with caplog.filtering(cast("Any", JobFields())):
+        async with worker:
+            await worker.run_until_stopped()
+    records = [vars(record) for record in caplog.records]
+    found = {record["signal"]: record.get("job_id") for record in records if "signal" in record}
+    assert {"worker.stopping", "worker.summary", "worker.stopped"} <= found.keys()
+    assert set(found.values()) == {None}

@@ -35,11 +35,13 @@ class Desk:
         """Added as soon as a slot is free, one for each."""
         self.later: list[Attempt] = []
         self.opened = self.free = 0
+        self.told: Callable[[], object] = lambda: None
+        """Called whenever the line tells anything."""
         self.line = Line(
             contextvars.copy_context(),
             "w",
             Limits(),
-            begins=self.expected.append,
+            begins=self.begins,
             end=self.end,
             ended=self.ended,
         )
@@ -50,12 +52,18 @@ class Desk:
         self.opened += 1
         self._open()
 
+    def begins(self, attempt: Attempt) -> None:
+        self.told()
+        self.expected.append(attempt)
+
     def end(self, attempt: Attempt, word: Word | None) -> None:
+        self.told()
         self.words.append(word)
         self.tasks[attempt] = attempt.task and attempt.task.get_name()
 
     def ended(self, count: int) -> None:
         self.free += count
+        self.told()
         for handler in self.next[:count]:
             self.next.remove(handler)
             self.later.append(self.add(handler))

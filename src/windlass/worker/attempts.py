@@ -147,8 +147,9 @@ class Attempts:
         return run_sync(attempt.definition, job, attempt.context, self._limits, lease.now)
 
     def _call_soon(self, *call: Any) -> None:
+        # The job's own scope ends in its thread: what is called here sets timers, which are ours.
         with suppress(RuntimeError):  # of a closed loop: a thread that outlived its worker can tell nobody
-            self._loop.call_soon_threadsafe(*call)
+            self._loop.call_soon_threadsafe(*call, context=self._scope.copy())
 
     def _take_returned(self) -> None:
         self._woken = False  # first, so that whoever returns from now on wakes the loop again

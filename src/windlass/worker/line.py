@@ -6,6 +6,7 @@ import gc
 import sys
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
 from weakref import getweakrefcount
 
@@ -53,9 +54,12 @@ class Line:
         self._limits = limits
         self._variables = tuple(variable for variable in scope if not variable.name.startswith("windlass_"))
         """What the worker found set by others when it began."""
-        self._begins = begins
-        self._end = end
-        self._ended = ended
+        # Between two handlers the context is that of the one before.  Whoever is called there would log, and
+        # set timers, under the name of that job; and must not set anything that the next one finds.
+        apart: Any = scope.copy().run
+        self._begins: Callable[[Attempt], None] = partial(apart, begins)
+        self._end: Callable[[Attempt, Word | None], None] = partial(apart, end)
+        self._ended: Callable[[int], None] = partial(apart, ended)
         self._loop = asyncio.get_running_loop()
         self._attempts: deque[Attempt] = deque()
         self._waiting_kinds: set[str] = set()
@@ -185,7 +189,7 @@ class Line:
         if not self._looks:
             self._looks = True
             self._until = elapsed_clock() + SLICE_SECONDS
-            self._loop.call_soon(self._look_behind_turn)
+            self._loop.call_soon(self._look_behind_turn, context=self._scope.copy())
 
     def _look_behind_turn(self) -> None:
         self._looks = False

@@ -1,6 +1,7 @@
 """The worker: claims jobs, runs their handlers, keeps their leases and reports what became of them."""
 
 import asyncio
+import contextvars
 import socket
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
@@ -92,7 +93,7 @@ class Worker(View):
     async def __aenter__(self) -> Self:
         if self._entered:
             raise InvalidInput("a worker runs once, and this one has been started already: make another")
-        self._loop = asyncio.get_running_loop()
+        self._loop, self._scope = asyncio.get_running_loop(), contextvars.copy_context()
         self._wire()
         self._entered = True
         self.upkeep.start()
@@ -119,7 +120,8 @@ class Worker(View):
             return
         if self._stopping is None:
             self._flow.claims.stop()  # at once: a slot may become free before the task begins
-            self._stopping = self._loop.create_task(self._stop(), name="windlass stop")
+            # A handler may have asked: what is told of the end is not told of its job.
+            self._stopping = self._scope.run(self._loop.create_task, self._stop(), name="windlass stop")
         else:
             self._hurry.set()
 
