@@ -118,7 +118,7 @@ class Line:
             else:
                 attempt.task, attempt.started = task, now
                 mark_running(self._worker_id, attempt.job)
-                before = contextvars.copy_context()
+                before = context.copy()
                 if attempt.timeout is not None:
                     self._begins(attempt)
                 if self._current is not None:  # of another task, in this same turn
@@ -146,7 +146,7 @@ class Line:
                     or task.cancelling()
                     # Up to Python 3.12 one that was taken back before it came comes all the same.
                     or getattr(task, "_must_cancel", False)
-                    or not self._unchanged(before)
+                    or not self._unchanged(context, before)
                 ):
                     self._note_waited(attempt)
                     break
@@ -232,18 +232,18 @@ class Line:
         if untold:
             self._ended(untold)
 
-    def _unchanged(self, before: contextvars.Context) -> bool:
-        """Whether nothing was set in this context.
+    def _unchanged(self, context: contextvars.Context, before: contextvars.Context) -> bool:
+        """Whether nothing was set in it.
 
         The whole is compared at once, which takes no time where nothing was; but by equality, and what is
         equal may differ: of the values that were there from the start each is looked at.
         """
         try:
-            if contextvars.copy_context() != before:
+            if context != before:
                 return False
         except Exception:  # of a value that cannot be compared
             return False
         for variable in self._variables:  # noqa: SIM110 - a generator takes five times as long
-            if variable.get() is not before[variable]:
+            if context[variable] is not before[variable]:
                 return False
         return True
