@@ -39,7 +39,7 @@ async def test_it_claims_nothing_of_which_it_could_say_nothing(db: Database, fun
         with renamed(db, function):
             if function == "complete_jobs":
                 go_on.set()
-            await until(lambda: worker._flow.mismatch(), "it finds out")
+            await until(worker._flow.mismatch, "it finds out")
             later = crew.enqueue_many([{"kind": "fine", "payload": {}}] * 20)
             demands = 0
 

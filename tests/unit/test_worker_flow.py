@@ -38,7 +38,6 @@ class Hall:
         flow.attempts = cast("Any", SimpleNamespace(busy=0, start=lambda job, _: self.started.append(job)))
         flow.reporter = cast("Any", SimpleNamespace(backlog=0, say=self.said.append))
         flow.claims = cast("Any", SimpleNamespace(make_room=lambda: None))
-        flow.mismatch = lambda: False
 
 
 async def test_a_job_that_is_given_back_before_it_began_leaves_its_slot_to_the_next() -> None:

@@ -38,8 +38,6 @@ class Flow:
     begins: Begins
     reporter: Reporter
     claims: Claims
-    mismatch: Callable[[], bool]
-    """Whether nothing can be said of jobs, because the database was migrated to another release."""
 
     def __init__(self, concurrency: int, leases: Leases, counts: Counts, signals: Signals) -> None:
         self._concurrency = concurrency
@@ -47,6 +45,8 @@ class Flow:
         self._counts = counts
         self._signals = signals
         self.summary = Summary(counts, signals)
+        self.mismatch: Callable[[], bool] = lambda: False
+        """Whether nothing can be said of jobs, because the database was migrated to another release."""
         self._loop = asyncio.get_running_loop()
         self._pace, self._weight = Pace(), Weight()
         self._buffer: deque[ClaimedJob] = deque()
