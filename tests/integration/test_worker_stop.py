@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 
-from tests.integration.crew import Crew, until
+from tests.integration.crew import TENANT, Crew, until
 from tests.support import Database
 from windlass.telemetry import Signal, Telemetry
 from windlass.worker.context import JobContext
 from windlass.worker.worker import Worker
 
+# So long that nothing here is heard by the way, with a renewal that was due anyhow.
+LONG = 3600.0
 NO_DELAY = {"base": 0, "factor": 1, "cap": None, "jitter": "none"}
 
 
@@ -40,6 +42,11 @@ def sleep_in_child(path: str) -> None:
 async def started(path: Path) -> int:
     await until(lambda: path.exists() and path.read_text(), "the child runs")
     return int(path.read_text())
+
+
+async def listening(worker: Worker) -> None:
+    assert worker.listener is not None
+    await worker.listener.listening()
 
 
 def is_gone(pid: int) -> bool:
@@ -179,6 +186,35 @@ async def test_a_cancel_request_reaches_handlers_of_every_sort(
     assert crew.job(ids["polite"]).result in ("cancel_requested", "succeeded although cancel_requested")
     assert crew.outcomes(ids["on_loop"]) == ["canceled"]
     assert crew.leases == 0
+
+
+async def test_a_cancel_request_is_heard_at_once(crew: Crew, tmp_path: Path) -> None:
+    """Long before a renewal is due: on the loop, in threads and in children, and in a last attempt."""
+
+    async def on_loop() -> None:
+        await asyncio.sleep(600)
+
+    def in_thread(ctx: JobContext) -> None:
+        assert ctx.wait_canceled(60)
+        raise InterruptedError("stopped half-way")
+
+    async def cancels_itself(ctx: JobContext) -> None:
+        await asyncio.to_thread(crew.cancel, ctx.job.id)
+        await asyncio.sleep(600)
+
+    for function in (on_loop, in_thread, cancels_itself):
+        crew.knows(function)
+    crew.knows(sleep_in_child, isolation="process")
+    ids = [crew.enqueue(kind, max_attempts=n) for kind in ("on_loop", "in_thread") for n in (1, 5)]
+    child = crew.enqueue("sleep_in_child", payload={"path": str(tmp_path / "pid")})
+    async with crew.worker(lease_seconds=LONG, concurrency=6) as worker:
+        await listening(worker)
+        await started(tmp_path / "pid")
+        await until(lambda: len(worker.running) == 5, "all run")
+        ids.append(crew.enqueue("cancels_itself"))
+        crew.db.execute("select windlass.cancel_job(%s, j) from unnest(%s) as j", TENANT, [*ids[:4], child])
+        await until(lambda: {crew.state(job_id) for job_id in (*ids, child)} == {"canceled"}, "all stop")
+        await until(lambda: worker.counts.canceled == 6, "all of it is answered")
 
 
 async def test_a_lost_lease_stops_the_attempt_and_is_never_reported(

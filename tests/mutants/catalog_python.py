@@ -44,6 +44,14 @@ PYTHON = (
         ("tests/integration/test_worker_wake.py::test_while_many_jobs_come_nobody_sends_notices",),
     ),
     Mutant(
+        "cancel-is-heard-at-once",
+        "a cancel of a running job reaches its node long before a renewal is due",
+        "worker/worker.py",
+        'node in (None, GATE_NOTICE, f"{RENEW_NOTICE}{self.node_id}")',
+        "node in (None, GATE_NOTICE)",
+        ("tests/integration/test_worker_stop.py::test_a_cancel_request_is_heard_at_once",),
+    ),
+    Mutant(
         "floor-where-looked",
         "no floor passes a place at which no survey has looked",
         "worker/turns.py",

@@ -30,6 +30,10 @@ def told_by(db: Database, jobs: Session, held: Any) -> set[UUID]:
 
 
 def told(db: Database, act: Callable[[], Any]) -> set[UUID]:
+    return {UUID(payload) for payload in heard_of(db, act)}
+
+
+def heard_of(db: Database, act: Callable[[], Any]) -> list[str]:
     listener = db.connect()
     listener.execute("listen windlass")
     act()
@@ -37,7 +41,7 @@ def told(db: Database, act: Callable[[], Any]) -> set[UUID]:
     heard: list[str] = []
     for notice in listener.notifies(timeout=10):
         if notice.payload == "last":
-            return {UUID(payload) for payload in heard}
+            return heard
         heard.append(notice.payload)
     raise AssertionError("the last notice never came")
 
@@ -96,3 +100,24 @@ def test_a_quiet_transaction_tells_nobody(db: Database, jobs: Session, fields: d
 
     assert told(db, lambda: enqueue("on")) == set()
     assert told(db, lambda: enqueue("off")) == {MAIL}
+
+
+def test_who_cancels_tells_the_node_that_runs_the_job_to_renew(db: Database, jobs: Session) -> None:
+    """Once for each job, and nobody where it only waits.  The notice is no wake: it brings no work."""
+    waiting, running = jobs.enqueue("report"), jobs.enqueue("mail")
+    assert Session(db.connection(), node=MAIL).claim(1, kinds=["mail"]) != []
+    assert heard_of(db, lambda: jobs.cancel(waiting)) == []
+    assert heard_of(db, lambda: jobs.cancel(running)) == [f"renew {MAIL}"]
+    assert heard_of(db, lambda: jobs.cancel(running)) == []
+
+
+def test_a_quiet_cancel_tells_nobody(db: Database, jobs: Session) -> None:
+    def cancel() -> None:
+        with db.connection().transaction():
+            db.execute("set local windlass.quiet = on")
+            assert jobs.cancel(job_id) == "running"
+
+    job_id = jobs.enqueue()
+    held = jobs.claim_one()
+    assert heard_of(db, cancel) == []
+    assert jobs.renew(held.token) == [(held.token, job_id, "cancel_requested")]

@@ -1,5 +1,6 @@
 """The way of jobs through a worker: whose slot is whose."""
 
+import asyncio
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, cast
@@ -35,9 +36,13 @@ class Hall:
         self.said: list[Word] = []
         self.flow = flow = Flow(concurrency, Leases(30.0), Counts(), Signals())
         flow.begins = Begins(cast("Any", None), flow.begin, flow.refuse, Outage("beginning", Signals()))
-        flow.attempts = cast("Any", SimpleNamespace(busy=0, start=lambda job, _: self.started.append(job)))
+        flow.attempts = cast("Any", SimpleNamespace(busy=0, start=self.start, matching=lambda _: []))
         flow.reporter = cast("Any", SimpleNamespace(backlog=0, say=self.said.append))
         flow.claims = cast("Any", SimpleNamespace(make_room=lambda: None))
+
+    def start(self, job: ClaimedJob, _: object) -> None:
+        self.started.append(job)
+        self.flow.attempts.busy += 1  # type: ignore[misc]
 
 
 async def test_a_job_that_is_given_back_before_it_began_leaves_its_slot_to_the_next() -> None:
@@ -70,3 +75,13 @@ async def test_a_payload_however_large_is_claimed() -> None:
     weight = Weight()
     weight.note([a_job(max_attempts=5, payload="x" * 3 * MAX_BYTES)])
     assert weight.most() == 1
+
+
+async def test_a_canceled_job_that_was_claimed_ahead_never_starts() -> None:
+    hall = Hall(concurrency=1)
+    first, canceled, third = (a_job(max_attempts=5) for _ in range(3))
+    hall.flow.admit([first, canceled, third], elapsed_clock())
+    hall.flow.hear_cancel([(canceled.token_bytes, canceled.id_bytes)])
+    await asyncio.sleep(0)
+    assert [(word.job, word.verb) for word in hall.said] == [(canceled, "release")]
+    assert (hall.started, hall.flow.buffered) == ([first], 1)

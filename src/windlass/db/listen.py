@@ -17,11 +17,13 @@ from windlass.db.connect import connect_async, translated
 from windlass.db.link import Backoff
 from windlass.errors import Unavailable, WindlassError
 
-__all__ = ["CHANNEL", "GATE_NOTICE", "Listener"]
+__all__ = ["CHANNEL", "GATE_NOTICE", "RENEW_NOTICE", "Listener"]
 
 CHANNEL = "windlass"
 GATE_NOTICE = "gate"
 """To all nodes: a gate was set, and may have closed on what they hold."""
+RENEW_NOTICE = "renew "
+"""To the node whose id follows: there is something to hear with a renewal."""
 _PROBE = b"select count(*) from pg_catalog.pg_listening_channels() as c where c = 'windlass'"
 _log = logging.getLogger("windlass.listen")
 

@@ -67,7 +67,7 @@ def _note_other(counts: Counts, signals: Signals, word: Word, answer: Answer) ->
 def _note_failed(counts: Counts, signals: Signals, word: Word, answer: Answer) -> None:
     if answer.state == "canceled":
         counts.canceled += 1
-        signals.job("job.canceled", word.job, logging.INFO, seconds=word.seconds)
+        signals.job("job.canceled", word.job, logging.INFO, seconds=word.seconds or None)
         return
     if word.outcome == "timed_out":
         counts.timed_out += 1

@@ -214,7 +214,11 @@ class Flow:
                 self.begins.add(job)
 
     def hear_cancel(self, wanted: list[tuple[bytes, bytes]]) -> None:
-        """From the renewal thread: somebody asked to cancel these."""
+        """From the renewal thread: somebody asked to cancel these.
+
+        What was not started never is: given back, it ends canceled.
+        """
+        self._loop.call_soon_threadsafe(self._give_back, {job_id for _, job_id in wanted})
         jobs = {job_id for _, job_id in wanted}
         matching = self.attempts.matching(token for token, _ in wanted)
         self._stop_soon([a for a in matching if a.job.id_bytes in jobs], "cancel_requested")

@@ -167,7 +167,7 @@ class Upkeep:
         finally:
             self._asked_at = None
         outage.over()
-        return interval if done else interval / 10
+        return interval if done else min(interval / 10, 1.0)
 
     def _beat(self) -> bool:
         if not self._stand_in.leaving:  # it would take the farewell back

@@ -11,7 +11,7 @@ from uuid import UUID
 from windlass.client.detours import Detours
 from windlass.db.connect import Pooler
 from windlass.db.link import AsyncLink, SyncLink
-from windlass.db.listen import GATE_NOTICE, Listener
+from windlass.db.listen import GATE_NOTICE, RENEW_NOTICE, Listener
 from windlass.errors import InvalidInput
 from windlass.model import MAX_ERROR_BYTES, MAX_RESULT_BYTES, uuid7
 from windlass.telemetry import Telemetry
@@ -202,9 +202,9 @@ class Worker(View):
     def _notice(self, node: str | None) -> None:
         if node is None:
             self._flow.claims.wake()
-        elif node != GATE_NOTICE:
+        elif node != GATE_NOTICE and not node.startswith(RENEW_NOTICE):
             self._flow.claims.hear(own=node == str(self.node_id))
-        if node is None or node == GATE_NOTICE:
+        if node in (None, GATE_NOTICE, f"{RENEW_NOTICE}{self.node_id}"):
             self.upkeep.renew_soon()
 
     def _spawn(self, what: str, run: Callable[[], Coroutine[Any, Any, None]]) -> None:

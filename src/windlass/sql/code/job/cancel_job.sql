@@ -1,5 +1,8 @@
--- Cancel a job.  A waiting job is canceled at once; a running one is asked to stop (its worker hears of it with the
--- next renewal) and ends canceled unless it succeeds first.  Returns the state after the call.
+-- Cancel a job.  A waiting job is canceled at once; a running one is asked to stop and ends canceled unless it succeeds
+-- first.  Returns the state after the call.
+--
+-- Its worker hears of it with the next renewal, which a notice brings about when this commits.  The notice names the node
+-- and nothing else, since anybody may listen; a transaction with windlass.quiet sends none, so that it can be prepared.
 --
 -- The row in line decides between this and a claim.  The job row is locked first, which keeps every other move out
 -- (a promotion passes over it, a failed attempt waits for it); a claim and a success may still overtake.
@@ -14,6 +17,7 @@ declare
   v_before text := windlass._enter_tenant(p_tenant);
   v_now timestamptz;
   v_state text;
+  v_node uuid;
 begin
   perform windlass._check_said(p_reason, p_actor);
   perform from windlass_data.job as j where j.tenant_id = p_tenant and j.id = p_job for no key update;
@@ -28,11 +32,14 @@ begin
     v_state := 'canceled';
     perform windlass._leave_key_lines(array[p_job]);
   else
-    select d.state into v_state from windlass._describe_jobs(p_tenant, array[p_job]) as d;
+    select d.state, d.node_id into v_state, v_node from windlass._describe_jobs(p_tenant, array[p_job]) as d;
     if v_state = 'running' then
       insert into windlass_data.cancel_request (tenant_id, job_id, requested_at, actor, reason)
       values (p_tenant, p_job, v_now, windlass._actor(p_actor), p_reason)
       on conflict do nothing;
+      if found and v_node is not null and current_setting('windlass.quiet', true) is distinct from 'on' then
+        perform pg_notify('windlass', 'renew ' || v_node);
+      end if;
     elsif v_state <> 'canceled' then
       raise exception 'job % is %, so there is nothing to cancel', p_job, v_state using errcode = 'WL004';
     end if;
