@@ -139,6 +139,18 @@ async def test_in_a_callers_transaction(db: Database, app: Windlass) -> None:
         await connection.rollback()
 
 
+async def test_a_node_has_the_address_that_was_said_and_no_other(db: Database, app: Windlass) -> None:
+    declare(app)
+    async with fleet(db, app, "a") as nodes:
+        await nodes.start("b", address="10.0.0.7:80")
+        found = {node.name: node.address for node in await app.client.list_nodes()}
+        assert found == {"a": None, "b": "10.0.0.7:80"}
+        leader, standing = await app.client.get_leader(), nodes.member("b").standing
+        assert leader is not None
+        assert standing is not None
+        assert (leader.name, leader.address, standing.leader_address) == ("a", None, None)
+
+
 async def test_the_same_key_is_the_same_job_while_it_is_active(db: Database, app: Windlass) -> None:
     compact = declare(app)
     async with fleet(db, app, "a"):

@@ -39,7 +39,7 @@ def list_nodes(
 
 
 def _columns(nodes: Sequence[Node]) -> list[Column[Node]]:
-    """The address only where somebody has said another than the host's, which is what it is by itself."""
+    """The addresses only where somebody has said one."""
     columns: list[Column[Node]] = [
         Column("NODE", lambda node: node.name),
         Column("ID", lambda node: node.id),
@@ -58,7 +58,7 @@ def _columns(nodes: Sequence[Node]) -> list[Column[Node]]:
             spare=4,
         ),
     ]
-    named = any(node.address not in ("", _host(node)) for node in nodes)
+    named = any(node.address for node in nodes)
     return [column for column in columns if named or column.title != "ADDRESS"]
 
 

@@ -1,8 +1,6 @@
 """This node as a member of the cluster: its turns, its parts, and whether it leads."""
 
 import asyncio
-import os
-import socket
 import time
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
@@ -67,7 +65,7 @@ class Member:
             node_id,
             self.parts,
             leases,
-            address=settings.address or f"{socket.gethostname()}:{os.getpid()}",
+            address=settings.address,
             kinds=kinds.names(),
             local_kinds=local.kinds(),
             lease_seconds=seconds,

@@ -38,7 +38,7 @@ class Pulse:
         parts: Parts,
         leases: Leases,
         *,
-        address: str,
+        address: str | None,
         kinds: Sequence[str],
         local_kinds: Sequence[str],
         lease_seconds: float,

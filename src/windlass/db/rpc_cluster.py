@@ -82,7 +82,7 @@ _CLUSTER_JOB = Columns(
 def tend_cluster(
     node_id: UUID,
     *,
-    address: str,
+    address: str | None,
     kinds: Sequence[str],
     local_kinds: Sequence[str],
     lease_seconds: float,

@@ -101,6 +101,7 @@ class Leader(FromRow):
     name: str | None = None
     """None, like the address, for a role that is bound to a tenant and does not run the node itself."""
     address: str | None = None
+    """None also where nobody has said one."""
     since: datetime | None = None
     expires_at: datetime | None = None
 

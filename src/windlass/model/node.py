@@ -24,7 +24,8 @@ class Node(FromRow):
     concurrency: int = 0
     active: bool = True
     running: int = 0
-    address: str = ""
+    address: str | None = None
+    """Where other programs reach it, if somebody has said so."""
     member: bool = False
     """Whether it takes part in cluster jobs."""
     leads: bool = False

@@ -9,7 +9,8 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   return query
-  select l.node_id, case when s.seen then n.name end, case when s.seen then n.address end, l.term, l.since, l.expires_at
+  select l.node_id, case when s.seen then n.name end, case when s.seen then nullif(n.address, '') end, l.term, l.since,
+         l.expires_at
   from windlass_data.leader as l
   join windlass_data.node as n on n.id = l.node_id
   cross join lateral (select windlass_data.bound_tenant() is null or n.login = session_user) as s(seen)

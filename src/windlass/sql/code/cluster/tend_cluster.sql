@@ -46,7 +46,7 @@ begin
     perform windlass._close_cluster_jobs(100);
   end if;
   return query
-  select l.id, l.name, l.address, e.term, l.id = p_node is true, v_node.draining_at is not null, (
+  select l.id, l.name, nullif(l.address, ''), e.term, l.id = p_node is true, v_node.draining_at is not null, (
            select count(*) from windlass_data.cluster_part as p
            where p.node_id = p_node and p.state = 'queued' and p.run_at <= v_now and p.kind = any (v_local)),
          extract(epoch from e.expires_at - v_now)::double precision,

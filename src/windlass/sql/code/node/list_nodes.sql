@@ -17,7 +17,7 @@ declare
 begin
   return query
   select n.id, n.name, n.host, n.pid, n.version, n.queues, n.kinds, n.concurrency, n.started_at, n.heartbeat_at,
-         n.stopped_at, a.active, coalesce(l.running, 0), n.address,
+         n.stopped_at, a.active, coalesce(l.running, 0), nullif(n.address, ''),
          (n.stopped_at is null and n.member_until > v_now and n.cluster_kinds <> '{}') is true,
          exists (select from windlass_data.leader as e where e.node_id = n.id and e.expires_at > v_now),
          n.stopped_at is null and n.draining_at is not null
