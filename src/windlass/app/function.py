@@ -83,6 +83,10 @@ class Enqueuer(Generic[P, R]):
         """The job that an enqueue would send, checked; `enqueue_jobs` of a client takes many such."""
         return self._describe(*self.definition.encode_keyed(*args, **kwargs))
 
+    def new_of(self, payload: Any) -> NewJob:
+        """The same for a payload that is plain JSON."""
+        return self._describe(*self.definition.encode_json(payload))
+
     async def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> JobHandle[R]:
         """Enqueue one job with this payload."""
         return await self._client.enqueue(self.new(*args, **kwargs), tenant=self._options.get("tenant"))

@@ -2,7 +2,7 @@
 
 import sys
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, cast
 from uuid import UUID
 
 import typer
@@ -13,7 +13,6 @@ from windlass.cli.options import (
     CorrelationId,
     DatabaseUrl,
     Payload,
-    Priority,
     TenantName,
     Wait,
     WaitTimeout,
@@ -27,6 +26,8 @@ from windlass.cli.session import open_client
 from windlass.cli.tree import single
 from windlass.cli.unserved import is_served
 from windlass.client import SyncClient
+from windlass.errors import InvalidInput
+from windlass.model import NewJob
 from windlass.model.retry import RETRY_PRESETS
 
 app = single()
@@ -36,8 +37,12 @@ app = single()
 def enqueue(
     kind: Annotated[str, typer.Argument(metavar="KIND", help="The kind, as its handler is registered.")],
     payload: Payload = "{}",
-    queue: Annotated[str, typer.Option(metavar="NAME", help="The queue.")] = "default",
-    priority: Priority = 0,
+    queue: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The queue, if not `default`, or the kind's own.")
+    ] = None,
+    priority: Annotated[
+        int | None, typer.Option(metavar="N", help="Larger is sooner; 0, or the kind's own.")
+    ] = None,
     run_at: Annotated[
         datetime | None,
         typer.Option(parser=to_moment, metavar="TIME", help="Not before, as in 2030-01-31T09:00:00Z."),
@@ -67,6 +72,10 @@ def enqueue(
     timeout: Annotated[
         float | None, typer.Option(parser=to_seconds, metavar="SPAN", help="How long the handler may run.")
     ] = None,
+    app: Annotated[
+        str | None,
+        typer.Option("--app", metavar="MODULE:APP", help="Go by what the kind declares there."),
+    ] = None,
     correlation_id: CorrelationId = None,
     trace_id: Annotated[str | None, typer.Option(metavar="TEXT", help="The trace it belongs to.")] = None,
     wait: Wait = False,
@@ -78,38 +87,60 @@ def enqueue(
     """Enqueue a job, and print its id.
 
     Only the name of the kind is known here: what its handler declares, such
-    as its queue and its retries, must be said again.
+    as its queue and its retries, must be said again. With --app it is known,
+    and the payload is checked; what is said here goes before it.
 
     Examples:
       windlass enqueue send_mail '{"to": "ann@example.org"}' --queue mail
       windlass enqueue report - --delay 1h --key report-2030-01 < report.json
       windlass enqueue add '{"a": 1, "b": 2}' --wait --wait-timeout 30s
+      windlass enqueue add '{"a": 1}' --app shop.jobs:app
     """
     check_wait(wait, wait_timeout)
     check_due(run_at, delay)
-    document = read_payload(payload)
+    said: dict[str, Any] = {
+        "queue": queue,
+        "priority": priority,
+        "run_at": run_at,
+        "delay": delay,
+        "key": key,
+        "scope": scope,
+        "concurrency_key": concurrency_key,
+        "concurrency_limit": concurrency_limit,
+        "max_attempts": max_attempts,
+        "retry": retry,
+        "timeout": timeout,
+        "correlation_id": correlation_id,
+        "trace_id": trace_id,
+    }
+    job = _describe(kind, read_payload(payload), app, said)
     with open_client(database_url, tenant) as client:
-        handle = client.enqueue_job(
-            kind,
-            document,
-            queue=queue,
-            priority=priority,
-            run_at=run_at,
-            delay=delay,
-            key=key,
-            scope=scope,
-            concurrency_key=concurrency_key,
-            concurrency_limit=concurrency_limit,
-            max_attempts=max_attempts,
-            retry=retry,
-            timeout=timeout,
-            correlation_id=correlation_id,
-            trace_id=trace_id,
-        )
+        handle = client.enqueue(job)
         if not as_json:
             note_taken(handle, key)
-        served = _look_for_nodes(client, handle.tenant_id, queue, kind, as_json=as_json)
+            if app is None and not isinstance(job.payload, dict):
+                note("hint: the payload is no JSON object: only a handler of one model may take it")
+        served = _look_for_nodes(client, handle.tenant_id, job.queue, kind, as_json=as_json)
         tell(handle, kind, {"served": served}, wait=wait, wait_timeout=wait_timeout, as_json=as_json)
+
+
+def _describe(kind: str, document: Any, app: str | None, said: dict[str, Any]) -> NewJob:
+    """The job as its kind has it, where the application is named; what is said goes before that."""
+    if app is None:
+        given = {name: value for name, value in said.items() if value is not None}
+        return NewJob(kind=kind, payload={} if document is None else document, **given)
+    from windlass.app.function import Enqueuer, JobOptions
+    from windlass.cli.load import load_app
+
+    found = load_app(app)
+    if found.cluster.get(kind) is not None:
+        raise InvalidInput(f"{kind!r} is a kind of cluster job", hint="`windlass cluster create` makes one.")
+    if kind not in found.registry:
+        raise InvalidInput(
+            f"{app} has no handler of the kind {kind!r}: it has {', '.join(found.registry.kinds()) or 'none'}"
+        )
+    options = cast("JobOptions", said)
+    return Enqueuer[..., Any](found, found.registry.get(kind), options).new_of(document)
 
 
 def _look_for_nodes(client: SyncClient, tenant: UUID, queue: str, kind: str, *, as_json: bool) -> bool | None:

@@ -90,10 +90,17 @@ class PayloadShape:
         """The payload of a call as the handler's types have it, and as plain JSON values."""
         given = self._bind(args, kwargs)
         try:
-            value = self._adapter.validate_python(given)
-            plain = self._adapter.dump_python(value, mode="json", by_alias=True, warnings="error")
+            return self._written(self._adapter.validate_python(given))
         except ValidationError as error:
             raise self._refusal(error) from None
+
+    def check_json(self, payload: Any) -> tuple[Any, Any]:
+        """The same of a payload that is plain JSON already: read as it will be when it runs."""
+        return self._written(self._read_text(json.dumps(payload).encode()))
+
+    def _written(self, value: Any) -> tuple[Any, Any]:
+        try:
+            plain = self._adapter.dump_python(value, mode="json", by_alias=True, warnings="error")
         except (PydanticSerializationError, UnicodeDecodeError) as error:
             raise InvalidInput(
                 f"the payload of {self.kind!r} cannot be written as JSON: {_fault(error)}"
@@ -107,11 +114,13 @@ class PayloadShape:
 
         InvalidInput says what does not fit.
         """
+        return self._call(self._read_text(payload))
+
+    def _read_text(self, payload: bytes) -> Any:
         try:
-            value = self._validate_json(payload)
+            return self._validate_json(payload)
         except ValidationError as error:
-            value = self._read(payload, error)
-        return self._call(value)
+            return self._read(payload, error)
 
     def arguments(self, value: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """How the handler would be called with a payload that was checked, its defaults included."""

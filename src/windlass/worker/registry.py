@@ -108,6 +108,11 @@ class JobDefinition:
         value, payload = self.shape.check(*args, **kwargs)
         return payload, None if self.key is None else self.key.of(value)
 
+    def encode_json(self, payload: Any) -> tuple[Any, str | None]:
+        """The same of a payload that comes as plain JSON, from whoever does not call the function."""
+        value, payload = self.shape.check_json(payload)
+        return payload, None if self.key is None else self.key.of(value)
+
     def decode_payload(self, payload: bytes) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments of the handler for a stored payload, given as JSON text and checked again.
 
