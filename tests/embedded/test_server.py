@@ -1,5 +1,6 @@
 """What a started server is like: roles, settings, addresses, who gets in."""
 
+import pwd
 import stat
 import threading
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from tests.embedded.stage import answers, eventually
 from windlass.db.embedded import EmbeddedServer, find_providers
-from windlass.errors import InvalidInput
+from windlass.errors import InvalidInput, Unavailable
 
 GROUPS = {"windlass_producer", "windlass_worker", "windlass_operator", "windlass_reader"}
 MAJORS = {provider.major: provider for provider in reversed(find_providers())}
@@ -50,6 +51,22 @@ def test_database_belongs_to_the_owner_and_is_closed_to_the_public(shared: Embed
     for database in ("windlass", "postgres", "template1"):
         with pytest.raises(psycopg.OperationalError, match="permission denied for database"):
             psycopg.connect(shared.url("outsider", database))
+
+
+def test_without_a_name_of_its_user_no_data_is_made_and_what_is_there_is_served(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a container whose user id is in no passwd file."""
+
+    def unknown(uid: int) -> None:
+        raise KeyError(uid)
+
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    with pytest.raises(Unavailable, match="has no entry in /etc/passwd") as told:
+        EmbeddedServer.start(data_dir.with_name("new"))
+    assert told.value.lasting
+    with EmbeddedServer.start(data_dir) as server:
+        assert query(server, "select current_user") == [("windlass_app",)]
 
 
 def test_second_start_keeps_roles_and_database(data_dir: Path) -> None:

@@ -62,6 +62,20 @@ class Account:
                 raise
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
+    def check_named(self) -> None:
+        """Unavailable where the system has no name for it, which initdb asks for and the server does not."""
+        import pwd
+
+        try:
+            pwd.getpwuid(self.uid)
+        except KeyError:
+            raise Unavailable(
+                f"the user id {self.uid} has no entry in /etc/passwd, and PostgreSQL makes no data without a"
+                " user's name: give it one, start Windlass as a user that has one, or set"
+                " WINDLASS_DATABASE_URL",
+                lasting=True,
+            ) from None
+
     def can_enter(self, directory: Path) -> bool:
         """Ask the kernel rather than read mode bits: there may be access lists on the way."""
         if not self.is_lent:

@@ -81,6 +81,7 @@ def ensure_cluster(home: Home, bin_dir: Path, account: Account, *, ephemeral: bo
 
 def _make_cluster(home: Home, bin_dir: Path, account: Account, lock: FileLock, *, ephemeral: bool) -> None:
     """Run initdb beside the final place and rename: a half-made cluster is never mistaken for data."""
+    account.check_named()
     new = Path(tempfile.mkdtemp(prefix="pgdata.new-", dir=home.root))
     if account.is_lent:
         os.chown(new, account.uid, account.gid)
