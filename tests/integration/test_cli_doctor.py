@@ -282,7 +282,16 @@ def test_jobs_that_no_node_takes(windlass: Command, db: Database) -> None:
     found = finding(windlass.here("doctor", "--json").ok(), "kinds")
     assert "nodes that know the kind 'greet' take nothing from the queue 'mail'" in found["sentence"]
     db.fetch(heartbeat, NODE, ["default", "mail"], ["greet", "other"])
-    assert finding(windlass.here("doctor", "--json").ok(), "kinds")["level"] == "ok"
+    found = finding(windlass.here("doctor", "--json").ok(), "kinds")
+    assert (found["level"], found["sentence"][:23]) == ("ok", "Active nodes take every")
+
+
+def test_without_an_active_node_nothing_is_said_of_any(windlass: Command, db: Database) -> None:
+    db.fetch("select windlass.stop_node(%s)", NODE)
+    answer = windlass.here("doctor", "--json").ok()
+    assert finding(answer, "nodes")["level"] == "warn"
+    found = finding(answer, "kinds")
+    assert (found["level"], found["sentence"]) == ("ok", "No job waits for a worker.")
 
 
 def test_two_nodes_of_one_name(windlass: Command, db: Database) -> None:

@@ -96,4 +96,4 @@ def _standing(settings: Settings) -> Iterator[Finding]:
         return
     yield from check_standing(health)
     yield check_nodes(nodes)
-    yield check_kinds(unserved)
+    yield check_kinds(unserved, nodes)

@@ -37,8 +37,10 @@ def check_nodes(nodes: Sequence[Node]) -> Finding:
     return ok("nodes", f"{shown}.", active=len(active), silent=silent)
 
 
-def check_kinds(unserved: Sequence[Unserved]) -> Finding:
+def check_kinds(unserved: Sequence[Unserved], nodes: Sequence[Node]) -> Finding:
     """Jobs that nobody will ever take wait without a word, and look like any other job that waits."""
+    if not unserved and not any(node.active and not node.draining for node in nodes):
+        return ok("kinds", "No job waits for a worker.", unserved=[])
     if not unserved:
         return ok("kinds", "Active nodes take every queue and kind of which jobs wait.", unserved=[])
     first, *rest = unserved
