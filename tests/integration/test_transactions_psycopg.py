@@ -130,6 +130,12 @@ def test_what_is_no_connection_is_refused(shop: Shop, url: str, thing: str) -> N
             shop.ship.options(connection=given).enqueue_sync(Parcel(to="a"))
 
 
+def test_a_connection_of_psycopg2_is_told_its_way(shop: Shop) -> None:
+    connection = type("connection", (), {"__module__": "psycopg2.extensions"})()
+    with pytest.raises(InvalidInput, match=r"of psycopg 3, .*; psycopg2 works through SQLAlchemy$"):
+        shop.ship.options(connection=connection).enqueue_sync(Parcel(to="a"))
+
+
 def test_a_closed_connection_is_unavailable(shop: Shop, url: str) -> None:
     with psycopg.connect(url) as conn:
         pass

@@ -89,7 +89,8 @@ def _kind(connection: object) -> _Kind:
         return _Kind("asyncpg", True)
     raise InvalidInput(
         f"{_name(connection)} is not a connection that a job can be written through: pass an open connection "
-        "of psycopg, SQLAlchemy (Connection or Session), Django or asyncpg, not an engine, a pool or a cursor"
+        "of psycopg 3, SQLAlchemy (Connection or Session), Django or asyncpg, not an engine, pool or cursor"
+        + ("; psycopg2 works through SQLAlchemy" if "psycopg2" in packages else "")
     )
 
 
