@@ -109,6 +109,23 @@ def test_gates(windlass: Command) -> None:
     assert windlass.here("gates").err == "no gates\n"
 
 
+def test_a_gate_on_what_nobody_has_is_remarked_on(windlass: Command, db: Database) -> None:
+    told = windlass.here("gates", "set", "--queue", "mial", "--kind", "sned").ok()
+    assert re.fullmatch(r"[0-9a-f-]{36}\n", told.out)
+    assert told.err.splitlines() == [
+        "hint: there is no queue 'mial' yet, and no active node would take from it",
+        "hint: no active node knows the kind 'sned', and no job of it waits",
+    ]
+    as_json = windlass.here("gates", "set", "--queue", "mial", "--json").ok()
+    assert (set(as_json.json), as_json.err) == ({"id", "expires_at"}, "")
+
+    windlass.here("enqueue", "send", "--queue", "mail").ok()
+    heartbeat = "select windlass.heartbeat_node(%s, 'mill', p_queues => array['a'], p_kinds => array['k'])"
+    db.fetch(heartbeat, "00000000-0000-7000-8000-00000000000a")
+    for words in (("--queue", "mail", "--kind", "send"), ("--queue", "a", "--kind", "k"), ("--everything",)):
+        assert windlass.here("gates", "set", *words).ok().err == ""
+
+
 @pytest.mark.parametrize(
     ("words", "code"),
     [

@@ -1,5 +1,6 @@
 """`windlass gates`: pause everything, a tenant, a queue, a kind or a node, and let it go on."""
 
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Annotated
 from uuid import UUID
@@ -7,10 +8,12 @@ from uuid import UUID
 import typer
 
 from windlass.cli.options import AsJson, DatabaseUrl, Reason, TenantName, WrongUsage, to_id, to_moment_or_span
-from windlass.cli.output import Column, print_json, print_table, say
+from windlass.cli.output import Column, note, print_json, print_table, say
 from windlass.cli.session import open_client, resolve_moment
 from windlass.cli.text import brief_stamp, stamp
 from windlass.cli.tree import listing_group
+from windlass.client import SyncClient
+from windlass.errors import WindlassError
 from windlass.model import Gate
 
 OfTenant = Annotated[str | None, typer.Option("--tenant", metavar="TENANT", help="Of this tenant.")]
@@ -101,6 +104,9 @@ def set_gate(
             release=release,
             everything=everything,
         )
+        if not as_json:
+            for remark in _unknown(client, queue, kind):
+                note(f"hint: {remark}")
     if as_json:
         print_json({"id": gate_id, "expires_at": expires_at})
     else:
@@ -137,6 +143,26 @@ def clear_gate(
         print_json({"id": cleared})
     else:
         say(f"cleared {cleared}")
+
+
+def _unknown(client: SyncClient, queue: str | None, kind: str | None) -> Iterator[str]:
+    """What was perhaps misspelled: a remark and never an error, for a gate may come before its first job."""
+    if queue is None and kind is None:
+        return
+    try:
+        active = [node for node in client.list_nodes() if node.active]
+        taken = {name for node in active for name in node.queues}
+        known = {name for node in active for name in node.kinds}
+        if queue is not None and queue not in taken and not _is_there(client, queue):
+            yield f"there is no queue {queue!r} yet, and no active node would take from it"
+        if kind is not None and kind not in known and not client.list_unserved(kind=kind):
+            yield f"no active node knows the kind {kind!r}, and no job of it waits"
+    except WindlassError:
+        return
+
+
+def _is_there(client: SyncClient, queue: str) -> bool:
+    return queue.startswith("windlass.") or any(found.name == queue for found in client.list_queues())
 
 
 def _require_scope(*parts: str | None, everything: bool) -> None:
