@@ -13,16 +13,17 @@ PATIENCE = 30.0
 
 
 class Busy:
-    """A duty that lasts until it is let go."""
+    """A duty that lasts until it is let go; then it is `done`, or has to be done again."""
 
-    def __init__(self) -> None:
+    def __init__(self, done: bool = True) -> None:
+        self.done = done
         self.times = threading.Semaphore(0)
         self.free = threading.Semaphore(0)
 
     def __call__(self, *_: object) -> bool:
         self.times.release()
         assert self.free.acquire(timeout=PATIENCE)
-        return True
+        return self.done
 
     def begins(self) -> bool:
         return self.times.acquire(timeout=PATIENCE)
@@ -60,6 +61,20 @@ def test_a_renewal_asked_for_during_one_follows_it(monkeypatch: pytest.MonkeyPat
     upkeep.renew_soon()
     assert renewal.begins()
     upkeep.renew_soon()  # what it is about may have come after the first one looked
+    renewal.free.release(2)
+    assert renewal.begins()
+    upkeep.stop(PATIENCE)
+
+
+def test_a_lease_that_was_busy_is_asked_for_again_soon_however_long_it_lasts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A cancel may wait to be heard: what somebody reports on at that moment is passed over."""
+    renewal = Busy(done=False)
+    upkeep = upkeep_with(monkeypatch, renewal, None)
+    upkeep.start()
+    upkeep.renew_soon()
+    assert renewal.begins()
     renewal.free.release(2)
     assert renewal.begins()
     upkeep.stop(PATIENCE)
