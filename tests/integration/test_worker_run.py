@@ -125,6 +125,28 @@ async def test_a_payload_is_checked_again_when_it_runs(crew: Crew, caplog: pytes
     assert (vars(line)["error"], line.exc_info) == (job.error, None)
 
 
+async def test_what_one_release_cannot_read_another_may(crew: Crew, db: Database) -> None:
+    """So a payload that does not fit is a failure like any other, and not the end of the job."""
+    other = Crew(db)
+
+    async def take(item: str) -> None:
+        raise AssertionError("must not run")
+
+    async def take_more(item: str, count: int) -> int:
+        return count
+
+    crew.knows(take)
+    other.knows(take_more, kind="take")
+    retry = {"base": 3600, "factor": 1, "cap": None, "jitter": "none"}
+    job_id = crew.enqueue("take", payload={"item": "tea", "count": 2}, max_attempts=2, retry=retry)
+    async with crew.worker() as worker:
+        await until(lambda: worker.counts.failed == 1, "the old release cannot read it")
+    db.execute("select windlass.reschedule_job(%s, %s, p_run_at => now())", TENANT, job_id)
+    async with other.worker() as worker:
+        await until(lambda: worker.counts.succeeded == 1, "the new one can")
+    assert crew.job(job_id).result == 2
+
+
 async def test_only_known_kinds_of_its_queues_are_claimed(crew: Crew) -> None:
     async def known() -> None: ...
 
