@@ -9,10 +9,29 @@ from hypothesis import strategies as st
 
 from tests.sql.steps import DEFAULT_TENANT, OTHER_TENANT
 
-__all__ = ["KINDS", "TENANTS", "Wanted", "choose", "delays", "new_jobs", "picks"]
+__all__ = [
+    "ANY_JOB",
+    "KINDS",
+    "OUTCOMES",
+    "TENANTS",
+    "VERBS",
+    "Wanted",
+    "choose",
+    "delays",
+    "new_jobs",
+    "picks",
+]
 
 TENANTS = (DEFAULT_TENANT, OTHER_TENANT)
 KINDS = ("a", "b")
+OUTCOMES = {
+    "fail": "failed",
+    "time out": "timed_out",
+    "give up": "canceled",
+    "snooze": "snoozed",
+    "release": "released",
+}
+VERBS = ("complete", "skip", *OUTCOMES)
 
 picks = st.lists(st.integers(0, 99), min_size=1, max_size=4)
 delays = st.sampled_from([None, 0, 5_000, 50_000])
@@ -31,6 +50,8 @@ class Wanted:
     scope: str
     payload: int
 
+
+ANY_JOB = Wanted(DEFAULT_TENANT, KINDS[0], 0, 2, 0, None, "forever", 1)
 
 new_jobs = st.builds(
     Wanted,
