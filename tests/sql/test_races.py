@@ -105,6 +105,16 @@ def test_claim_and_claim(db: Database, jobs: Session, two: Two, ending: Ending) 
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
+def test_two_claims_of_the_last_job(db: Database, jobs: Session, two: Two, ending: Ending) -> None:
+    job_id = jobs.enqueue()
+    race = two.race(lambda s: s.claim(1), lambda s: s.claim(1), ending=ending)
+    assert not race.waited, "a claim waits for nobody"
+    assert ([row.job_id for row in race.first], race.second) == ([job_id], [])
+    assert [row.job_id for row in jobs.claim(1)] == ([] if ending == "commit" else [job_id])
+    assert_whole(db)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
 def test_claim_and_claim_from_several_lanes(db: Database, jobs: Session, two: Two, ending: Ending) -> None:
     ids = {jobs.enqueue(kind) for kind in ("mail", "report") for _ in range(4)}
     race = two.race(lambda s: s.claim(2), lambda s: s.claim(2), ending=ending)

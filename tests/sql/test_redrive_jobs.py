@@ -129,7 +129,16 @@ def test_a_named_job_that_is_not_dead_stops_everything(db: Database, jobs: Sessi
     running, canceled = jobs.enqueue("run"), jobs.enqueue("stop")
     jobs.claim_one(kinds=["run"])
     jobs.cancel(canceled)
-    for job_id, state in ((queued, "queued"), (running, "running"), (canceled, "canceled")):
+    succeeded, skipped = jobs.enqueue("done"), jobs.enqueue("done")
+    jobs.complete(*jobs.claim(2, kinds=["done"]), states=["succeeded", "skipped"])
+    states = {
+        queued: "queued",
+        running: "running",
+        canceled: "canceled",
+        succeeded: "succeeded",
+        skipped: "skipped",
+    }
+    for job_id, state in states.items():
         for dry_run in (False, True):
             with nothing_changed(db), refused("WL004", f"{job_id} is {state}"):
                 redrive(db, jobs=[dead, job_id], dry_run=dry_run)
