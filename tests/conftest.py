@@ -12,11 +12,14 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 
 import pytest
+from hypothesis import Phase, settings
 
 from tests.pooler import PROGRAM, Pooling, pooled_defaults
 from tests.support import Clock, Database, Server, Servers, providers_by_major
 from windlass.db.embedded.account import server_account
 from windlass.db.embedded.ephemeral import choose_base
+
+settings.register_profile("unshrunk", phases=[Phase.generate])
 
 _VERSIONS = pytest.StashKey[list[int]]()
 _REUSING = ("sql", "hostile", "integration", "interleavings")

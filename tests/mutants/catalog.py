@@ -3,6 +3,7 @@
 from tests.mutants.catalog_cluster import CLUSTER
 from tests.mutants.catalog_costs import COSTS
 from tests.mutants.catalog_days import DAYS
+from tests.mutants.catalog_lives import LIVES
 from tests.mutants.catalog_nodes import NODES
 from tests.mutants.catalog_python import PYTHON
 from tests.mutants.catalog_tenants import TENANTS
@@ -380,4 +381,4 @@ _LIFE = (
     ),
 )
 
-MUTANTS = (*_TOKENS, *_TIME, *_LIFE, *DAYS, *TENANTS, *CLUSTER, *NODES, *COSTS, *PYTHON)
+MUTANTS = (*_TOKENS, *_TIME, *_LIFE, *LIVES, *DAYS, *TENANTS, *CLUSTER, *NODES, *COSTS, *PYTHON)

@@ -25,7 +25,9 @@ def environment_of(directory: Path) -> dict[str, str]:
 
 def run_tests(directory: Path, tests: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
     """The tests of the copy, with the package of the copy."""
-    command = [sys.executable, "-m", "pytest", "-n", "0", "-x", "-q", "-p", "no:cacheprovider", *tests]
+    brief = ["-n", "0", "-x", "-q", "-p", "no:cacheprovider"]
+    brief.append("--hypothesis-profile=unshrunk")  # to find the shortest failure takes minutes
+    command = [sys.executable, "-m", "pytest", *brief, *tests]
     return subprocess.run(
         command, cwd=directory, env=environment_of(directory), capture_output=True, text=True, check=False
     )

@@ -41,15 +41,16 @@ def test_the_retry_policy_sets_the_wait(db: Database, jobs: Session, clock: Cloc
     assert_whole(db)
 
 
+@pytest.mark.parametrize("outcome", ["failed", "timed_out"])
 @pytest.mark.parametrize("most", [1, 2, 5])
-def test_no_more_than_max_attempts_are_counted(db: Database, jobs: Session, most: int) -> None:
+def test_no_more_than_max_attempts_are_counted(db: Database, jobs: Session, most: int, outcome: str) -> None:
     job_id = jobs.enqueue(max_attempts=most)
     for _ in range(most):
         assert jobs.state(job_id) == "queued"
-        jobs.fail(jobs.claim_one(), delays=[0])
+        jobs.fail(jobs.claim_one(), outcomes=[outcome], delays=[0])
     assert jobs.state(job_id) == "dead"
     assert jobs.claim() == []
-    assert outcomes(db, job_id)[-1] == (most, most, "failed", "dead")
+    assert outcomes(db, job_id)[-1] == (most, most, outcome, "dead")
     assert_whole(db)
 
 
