@@ -6,6 +6,7 @@ END = "sql/code/lease/_end_attempts.sql"
 TAKE = "sql/code/lease/_take_lane.sql"
 MODEL = ("tests/sql/test_model.py",)
 RACES = "tests/sql/test_races.py"
+NODE = "tests/integration/test_worker_node.py"
 _IN_LINE = "from accepted as x where x.seq is not null"
 _LATER = "from accepted as x where x.ends is null and x.seq is null"
 
@@ -64,6 +65,14 @@ LIVES = (
         MODEL,
     ),
     Mutant(
+        "reaper-recovers",
+        "what has expired is recovered however much else there is to claim",
+        "cluster/reaper.py",
+        "expired = await self._runner.run(expire_leases(self._batch, within))",
+        "expired = 0",
+        (f"{NODE}::test_a_worker_by_itself_recovers_what_a_dead_one_held_whatever_else_waits",),
+    ),
+    Mutant(
         "last-job-once",
         "two claims do not get one lone job",
         TAKE,
@@ -102,6 +111,14 @@ LIVES = (
         "where d.state is distinct from 'dead'",
         "where d.state not in ('dead', 'succeeded')",
         ("tests/sql/test_redrive_jobs.py::test_a_named_job_that_is_not_dead_stops_everything",),
+    ),
+    Mutant(
+        "succeeded-is-not-found-dead",
+        "a redrive that runs as a job finds none that succeeded",
+        "sql/code/redrive/_dead_page.sql",
+        "a.ends = 'dead'",
+        "a.ends in ('dead', 'succeeded')",
+        ("tests/sql/test_move_redrive.py",),
     ),
     Mutant(
         "timed-out-for-good",

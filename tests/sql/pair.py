@@ -18,7 +18,7 @@ __all__ = ["LEASE", "Pair"]
 LEASE = 30_000
 NODE = "0-0"
 RETRY = {"base": 7, "factor": 2, "cap": None, "jitter": "none"}
-TABLES = ("job", "attempt", "ready", "scheduled", "lease", "cancel_request", "idempotency_key")
+TABLES = ("job", "attempt", "ready", "scheduled", "lease", "cancel_request", "idempotency_key", "busy_lane")
 LEDGER = ("cost", "cost_delta", "cost_day")
 
 

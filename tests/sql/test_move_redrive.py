@@ -101,15 +101,17 @@ def test_what_is_no_slice_is_refused(db: Database, jobs: Session) -> None:
 def test_only_dead_jobs_of_the_slice_that_are_meant_come_back(
     db: Database, jobs: Session, other: Session
 ) -> None:
+    done = jobs.enqueue()
+    jobs.complete(jobs.claim_one())
     meant, later, unmeant = sorted(kill(jobs) for _ in range(3))
     foreign, waits = kill(other), jobs.enqueue()
-    redrive = create(db, jobs=[meant, later, waits])
+    redrive = create(db, jobs=[done, meant, later, waits])
     runner = Runner(jobs)
     words = (runner.held.token, runner.held.job_id, runner.tend().after, meant)
-    assert jobs.value(MOVE, *words, [meant, later, unmeant, waits, foreign], [], []) == 1
+    assert jobs.value(MOVE, *words, [done, meant, later, unmeant, waits, foreign], [], []) == 1
     assert redriven(db) == [meant]
     assert [jobs.state(job) for job in (later, unmeant)] == ["dead", "dead"]
-    assert other.state(foreign) == "dead"
+    assert (other.state(foreign), jobs.state(done)) == ("dead", "succeeded")
     assert counts(db, redrive)[1] == 1
     assert_whole(db)
 
