@@ -6,12 +6,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from tests.simulation.seen import core_row, real_rows
 from tests.simulation.sqlwords import at_ms, moment
 from tests.sql.pair import LEASE, Pair
-from tests.sql.wanted import KINDS, TENANTS, VERBS, Wanted, choose, delays, new_jobs, picks
+from tests.sql.wanted import ANY_JOB, KINDS, TENANTS, VERBS, Wanted, choose, delays, new_jobs, picks
 from tests.sql.whole import find_problems
 
 DEEDS = (
     *(*VERBS, "come too late", "finish", "cost", "renew", "expire"),
-    *("cancel", "cancel what runs", "reschedule", "redrive"),
+    *("cancel", "cancel what runs", "reschedule", "redrive", "claim a lone one", "recover by a claim"),
 )
 
 
@@ -40,6 +40,8 @@ class Machine(Pair, RuleBasedStateMachine):
             "reschedule": lambda: self.reschedule(0, "queued", 20, 1),
             "redrive": lambda: self.redrive(0, "dead"),
             "expire": self.lose_every_worker,
+            "claim a lone one": self.claim_a_lone_one,
+            "recover by a claim": self.recover_by_a_claim,
             "come too late": lambda: self.come_too_late([0, 1], "fail"),
         }.get(deed, lambda: self.say(deed, self.held([0])))()
 
@@ -51,6 +53,28 @@ class Machine(Pair, RuleBasedStateMachine):
     @rule(limit=st.integers(1, 5), kinds=st.sampled_from([("a",), ("b",), KINDS, KINDS]))
     def claim(self, limit: int, kinds: tuple[str, ...]) -> None:
         self.claim_some(limit, kinds)
+
+    def claim_all(self) -> None:
+        self.claim(5, KINDS)
+        while any(self.lines(KINDS)):
+            self.claim(5, KINDS)
+
+    @rule()
+    def claim_a_lone_one(self) -> None:
+        """Where one line is all there is, a claim goes a way of its own."""
+        self.claim_all()
+        self.worker.call("select windlass.retire_lanes()")
+        self.enqueue_one(ANY_JOB)
+        self.claim(1, KINDS)
+        self.count("claim a lone one", 1, 1)
+
+    @rule()
+    def recover_by_a_claim(self) -> None:
+        self.held([0])
+        self.let_time_pass(40)
+        self.claim_all()
+        self.claim(5, KINDS)
+        self.count("recover by a claim", 1, 1)
 
     @rule()
     def lose_every_worker(self) -> None:

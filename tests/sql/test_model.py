@@ -28,6 +28,7 @@ values ('00000000-0000-7000-8000-000000000002', 'other', 'Other');
 HEARD = {
     **dict.fromkeys((*VERBS, "finish", "cost", "renew"), 4),
     **dict.fromkeys(("cancel", "cancel what runs", "reschedule", "redrive"), 1),
+    **dict.fromkeys(("claim a lone one", "recover by a claim"), 2),
     **dict.fromkeys(("claim of both tenants", "claim beside a lease"), 10),
     "enqueue": 200,
     "claim": 250,
