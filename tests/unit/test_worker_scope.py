@@ -13,7 +13,7 @@ from tests.integration.crew import until
 from tests.unit.line_desk import NOW, Desk, quick, turns, waits
 from windlass.model import ClaimedJob
 from windlass.telemetry import JobFields, current_job
-from windlass.worker import summary
+from windlass.worker import line, summary
 from windlass.worker.attempt import Attempt
 from windlass.worker.attempts import Attempts
 from windlass.worker.counts import Counts
@@ -24,6 +24,11 @@ from windlass.worker.signals import Signals
 from windlass.worker.words import Limits
 
 VARIABLE: contextvars.ContextVar[str] = contextvars.ContextVar("VARIABLE", default="the worker")
+
+
+@pytest.fixture(autouse=True)
+def _one_long_slice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(line, "SLICE_SECONDS", 60.0)
 
 
 def a_job(kind: str) -> ClaimedJob:
