@@ -29,11 +29,15 @@ def connection_of(db: Database) -> OurConnection:
 
 
 def wait_until_idle(db: Database, pid: int) -> None:
-    """Until the server has sent all of its answer."""
+    """Until the server has sent all of its answer.
+
+    It is idle also before it has seen what is asked, and calls itself so again before it has sent the last.
+    """
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
-        (row,) = db.fetch("select state from pg_stat_activity where pid = %s", pid, role="superuser")
-        if row.state == "idle":
+        query = "select state, wait_event, query from pg_stat_activity where pid = %s"
+        (row,) = db.fetch(query, pid, role="superuser")
+        if (row.state, row.wait_event, row.query) == ("idle", "ClientRead", LONG):
             return
         time.sleep(0.005)
     pytest.fail("the server is still busy")

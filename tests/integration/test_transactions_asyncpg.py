@@ -87,7 +87,7 @@ async def test_a_connection_of_a_pool_is_one_too(shop: Shop) -> None:
     async with asyncpg.create_pool(**address(shop), min_size=1, max_size=2) as pool:
         async with pool.acquire() as conn, conn.transaction():
             await shop.ship.options(connection=conn).enqueue(Parcel(to="a"))
-        with pytest.raises(InvalidInput, match="not an engine, a pool"):
+        with pytest.raises(InvalidInput, match="not an engine, pool"):
             await shop.ship.options(connection=pool).enqueue(Parcel(to="b"))
     assert shop.jobs == ["a"]
 

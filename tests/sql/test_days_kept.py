@@ -66,6 +66,8 @@ def calls(db: Database, jobs: Session, n: int) -> dict[str, Call]:
         "complete, with a key": lambda s: s.complete(*keyed_too),
         "cancel": lambda s: s.cancel(waiting),
         "reschedule": lambda s: s.call(again, s.tenant, moved),
+        "enqueue": lambda s: s.enqueue("mail"),
+        "enqueue, of a new kind": lambda s: s.enqueue(f"new-{uuid4()}"),
         "enqueue, with a key": lambda s: s.enqueue("x", concurrency_key="b"),
         "redrive": redrive(jobs, n),
         "expire": expire(db, jobs, n),

@@ -141,7 +141,9 @@ def test_what_retention_took_is_no_fault_and_its_list_goes_too(
     clock.advance(190 * MINUTE)
     assert chain(db, clock) == 0
     finish(jobs)
-    assert db.fetch_row(prune).removed == 4
+    pruned = db.fetch_row(prune)
+    # Three hours on is tomorrow in the evening: then the day goes as a whole.
+    assert (pruned.removed, len(pruned.dropped)) in ((4, 0), (0, 1))
     assert verify(db.connection(), limit=1).fault is None, "the dead one is kept, and so is its list"
     assert chain(db, clock) == 1
     pages = db.fetch("select tenant_id from windlass_data.attempt_page", role="superuser")

@@ -15,7 +15,7 @@ begin
   if p_actor is not null then
     v_actor := windlass._act_as(p_actor);
   end if;
-  if p_job.key is null and exists (select from windlass_data.job as j where j.tenant_id = p_tenant and j.id = p_job.id) then
+  if p_job.key is null and windlass._is_there(p_tenant, p_job.id) then
     perform windlass._check_new_jobs(array[p_job]);
     select r.job_id, r.created into job_id, created from windlass._resolve_duplicate(p_tenant, p_job, p_job.id) as r;
   else
