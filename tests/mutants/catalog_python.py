@@ -52,6 +52,14 @@ PYTHON = (
         ("tests/integration/test_worker_stop.py::test_a_cancel_request_is_heard_at_once",),
     ),
     Mutant(
+        "floor-of-an-older-survey",
+        "no floor passes the place of the newest transaction, which no snapshot knows of",
+        "worker/turns.py",
+        "lane.pending = lane.noted",
+        "lane.pending = lane.mark",
+        ("tests/sql/test_survey_lanes.py",),
+    ),
+    Mutant(
         "floor-where-looked",
         "no floor passes a place at which no survey has looked",
         "worker/turns.py",

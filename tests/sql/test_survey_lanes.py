@@ -65,8 +65,8 @@ class Knower:
         return survey
 
     def settle(self) -> None:
-        """Survey until no mark is in doubt; two are enough where nobody is in the way."""
-        for _ in range(3):
+        """Survey until no mark is in doubt; three are enough where nobody is in the way."""
+        for _ in range(4):
             self.survey()
         assert not self.turns.in_doubt
 
@@ -158,7 +158,8 @@ def test_a_floor_never_passes_a_place_at_which_no_survey_has_looked(
     first, second = late.enqueue(), late.enqueue()
     seen = jobs.enqueue()
     assert knower.claim() == [seen]
-    knower.survey()
+    for _ in range(2):
+        knower.survey()
     late.conn.commit()
     assert knower.survey().heads
     assert knower.claim(1) == [first], "the mark lies between the two"
@@ -171,6 +172,60 @@ def test_a_floor_never_passes_a_place_at_which_no_survey_has_looked(
     other.conn.rollback()
     knower.survey()
     assert knower.claim() == [second]
+
+
+@pytest.mark.parametrize("known", ["a lane that ran dry", "a lane that is new to it"])
+def test_a_floor_never_passes_the_place_of_the_newest_transaction(
+    db: Database, jobs: Session, knower: Knower, late: Session, known: str
+) -> None:
+    """No snapshot says that it is there: to all of them it is one that will begin.
+
+    The mark moves to what a survey sees, without a claim, whose own number would be newer still.
+    """
+    if known == "a lane that ran dry":
+        jobs.enqueue()
+        assert len(knower.claim()) == 1
+        assert knower.claim() == []
+        knower.settle()
+    older = Session(db.connect(autocommit=False))
+    older.value("select pg_current_xact_id()::text")
+    hidden = late.enqueue()
+    seen = older.enqueue()
+    older.conn.commit()
+    for _ in range(3):
+        knower.survey(describe=True)
+    late.conn.commit()
+    found = []
+    for _ in range(3):
+        knower.survey(describe=True)
+        found += knower.claim()
+    assert sorted(found) == sorted([hidden, seen])
+
+
+def test_a_floor_never_passes_the_place_of_who_is_newer_than_the_survey_that_moved_the_mark(
+    db: Database, jobs: Session, knower: Knower, late: Session
+) -> None:
+    """A survey has its number before it looks."""
+    jobs.enqueue()
+    assert len(knower.claim()) == 1
+    assert knower.claim() == []
+    knower.settle()
+    with jobs.conn.transaction():
+        jobs.value("select pg_current_xact_id()::text")
+        older = Session(db.connect(autocommit=False))
+        older.value("select pg_current_xact_id()::text")
+        hidden = late.enqueue()
+        seen = older.enqueue()
+        older.conn.commit()
+        assert knower.survey().heads
+    for _ in range(3):
+        knower.survey()
+    late.conn.commit()
+    found = []
+    for _ in range(3):
+        knower.survey()
+        found += knower.claim()
+    assert sorted(found) == sorted([hidden, seen])
 
 
 @pytest.mark.parametrize(

@@ -66,12 +66,14 @@ def test_a_mark_becomes_the_floor_once_every_transaction_of_its_time_has_ended()
     turns.learn(survey(seen=(40, 50)), described=False)
     assert marks(turns) == {1: (0, STRIDE)}
     turns.taken(turns.plan(100), jobs(1, 101, 100))
-    turns.learn(survey(seen=(49, 60)), described=False)
+    turns.learn(survey(seen=(50, 60)), described=False)
+    assert marks(turns) == {1: (0, 3 * STRIDE)}, "newer ones than the first survey may be of its time"
+    turns.learn(survey(seen=(59, 70)), described=False)
     assert marks(turns) == {1: (0, 3 * STRIDE)}, "one of them is still open"
-    turns.learn(survey(seen=(50, 70)), described=False)
+    turns.learn(survey(seen=(60, 80)), described=False)
     assert marks(turns)[1][0] == STRIDE, "the mark of then, not of now"
     assert turns.in_doubt
-    turns.learn(survey(seen=(70, 70)), described=False)
+    turns.learn(survey(seen=(80, 90)), described=False)
     assert not turns.in_doubt
 
 
@@ -80,7 +82,8 @@ def test_what_appears_behind_a_mark_takes_it_back() -> None:
     turns.taken(turns.plan(100), jobs(1, 11, 100))
     assert turns.learn(survey(heads={1: 5}, seen=(40, 50)), described=False), "that is news"
     assert turns.plan(100).known.marks == [4]
-    turns.learn(survey(heads={1: 5}, seen=(60, 60)), described=False)
+    turns.learn(survey(heads={1: 5}, seen=(50, 60)), described=False)
+    turns.learn(survey(heads={1: 5}, seen=(60, 70)), described=False)
     assert marks(turns)[1] == (4, 4), "it may wait there as long as it likes"
 
 

@@ -141,19 +141,21 @@ class OpenLane(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """What `windlass.survey_lanes` saw, and between which transactions it stood."""
+    """What `windlass.survey_lanes` saw, and where it stood among transactions."""
 
     lanes: list[OpenLane]
     heads: dict[int, int]
     """Of the known lanes, where something is in line behind the mark."""
     seen_from: int
-    seen_to: int
+    """All transactions before this one have ended."""
+    number: int
+    """Its own."""
     seen_at: datetime
     due_from: datetime | None
 
 
 _SURVEY = (
-    "select lane_id, flow, priority, weight, one_line, head, seen_from, seen_to, seen_at, due_from"
+    "select lane_id, flow, priority, weight, one_line, head, seen_from, number, seen_at, due_from"
     " from windlass.survey_lanes($1::uuid, $2::text[], $3::text[], $4::int[], $5::bigint[], $6::bigint[],"
     " $7::timestamptz, $8::boolean)"
 )

@@ -46,7 +46,7 @@ class Flow:
 class Lane:
     """One line: up to `floor` nothing can be in it any more, up to `mark` nothing was left that was seen."""
 
-    __slots__ = ("ahead", "floor", "flow", "id", "mark", "pending", "priority", "wet")
+    __slots__ = ("ahead", "floor", "flow", "id", "mark", "noted", "pending", "priority", "wet")
 
     def __init__(self, lane_id: int) -> None:
         self.id = lane_id
@@ -56,6 +56,9 @@ class Lane:
         self.mark = 0
         self.ahead = 0
         """Jobs taken after the mark."""
+        self.noted = 0
+        """The mark after the latest survey: places before it were taken by transactions older than the next.
+        """
         self.pending = 0
         """The mark that becomes the floor when all transactions of its time have ended."""
         self.wet = True
@@ -80,6 +83,7 @@ class Turns:
         self._brought = float(QUANTUM)
         """What a turn brings of late, by weight."""
         self._since: datetime | None = None
+        self._noted: datetime | None = None
         self._pending: tuple[int, datetime] | None = None
         self.in_doubt = False
         """Whether something may still appear behind a mark."""
@@ -213,10 +217,10 @@ class Turns:
         if self._pending is not None and settled:
             then = self._pending[1]
             self._since = then if survey.due_from is None else min(then, survey.due_from)
-        if settled or self._pending is None:
-            self._pending = (survey.seen_to, survey.seen_at)
+        if self._noted is not None and (settled or self._pending is None):
+            self._pending = (survey.number, self._noted)
             for lane in self._lanes.values():
-                lane.pending = lane.mark
+                lane.pending = lane.noted
         if described:
             self._drop_all_but({told.lane_id for told in survey.lanes})
         for told in survey.lanes:
@@ -224,7 +228,10 @@ class Turns:
         for flow in self._flows.values():
             if not flow.queued and any(lane.wet for lane in flow.lanes):
                 self._join(flow)
-        self.in_doubt = any(lane.floor < lane.mark for lane in self._lanes.values())
+        self._noted, self.in_doubt = survey.seen_at, False
+        for lane in self._lanes.values():
+            lane.noted = lane.mark
+            self.in_doubt = self.in_doubt or lane.floor < lane.mark
         return bool(survey.heads) or any(told.head is not None for told in survey.lanes)
 
     def _mark(self, lane: Lane, seq: int) -> None:
@@ -239,6 +246,7 @@ class Turns:
         if head is not None:
             self._mark(lane, head - 1)
             lane.pending = min(lane.pending, lane.mark)  # behind it nobody has looked
+            lane.noted = min(lane.noted, lane.mark)
             lane.wet = True
 
     def _describe(self, told: OpenLane) -> None:

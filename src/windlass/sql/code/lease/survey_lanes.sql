@@ -8,13 +8,15 @@
 -- - of each lane that it named, if a row is visible after the floor and no later than the mark (where the mark is null:
 --   any row after the floor).  `head` is the first of them, and the mark must go back before it.  Such rows were
 --   committed late, or somebody who held them has let go of them;
--- - in a first row without a lane, between which transactions this survey stands: all before seen_from have ended, and
---   none from seen_to on had begun.
+-- - in a first row without a lane, where it stands among transactions: its own is `number`, and all before seen_from have
+--   ended.
 --
--- A transaction gets its number before it takes its first place in line.  So whatever has a place no later than the mark
--- of one survey is visible to a later one whose seen_from has reached the earlier's seen_to: if that shows no head, the
--- earlier mark is the new floor.  The same holds for what is due: due_from is the earliest time in `scheduled` that was
--- seen, not before p_since, and a transaction that schedules something gets its number before it reads the clock.
+-- A transaction gets its number before it takes its first place in line.  So whoever has a place no later than a mark of one
+-- survey has a smaller number than the next survey; and once all with smaller ones have ended, what they wrote is visible: if
+-- a third, whose seen_from has reached that number, shows no head, the mark is the new floor.  (Where a snapshot ends says
+-- nothing of that: transactions that are newer than all that have ended lie beyond, those under way too.)  The same holds for
+-- what is due: due_from is the earliest time in `scheduled` that was seen, not before p_since, and a transaction that schedules
+-- something gets its number before it reads the clock.
 -- definer: engine
 -- grant: worker
 create function windlass.survey_lanes(
@@ -23,13 +25,14 @@ create function windlass.survey_lanes(
   p_all boolean default false)
 returns table (
   lane_id integer, flow text, priority integer, weight integer, one_line boolean, head bigint, seen_from bigint,
-  seen_to bigint, seen_at timestamptz, due_from timestamptz)
+  number bigint, seen_at timestamptz, due_from timestamptz)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$
 declare
+  v_number xid8 := pg_current_xact_id();
   v_now timestamptz := windlass_data.clock();
   v_bound uuid := windlass_data.bound_tenant();  -- such a worker is told nothing of other tenants' lanes and times
 begin
@@ -48,12 +51,11 @@ begin
     left join unnest(p_lanes) as k(id) on k.id = o.lane_id
   )
   select null::integer, null::text, null::integer, null::integer, null::boolean, null::bigint,
-         pg_snapshot_xmin(s.snapshot)::text::bigint, pg_snapshot_xmax(s.snapshot)::text::bigint, v_now,
+         pg_snapshot_xmin(pg_current_snapshot())::text::bigint, v_number::text::bigint, v_now,
          case when v_bound is null then (
            select min(s.run_at) from windlass_data.scheduled as s
            where s.run_at >= coalesce(p_since, '-infinity') and s.run_at < 'infinity')
          else p_since end
-  from (select pg_current_snapshot() as snapshot) as s
   union all
   select f.lane_id, f.flow, f.priority, f.weight, f.one_line, h.seq, null, null, null, null
   from open as f
