@@ -134,6 +134,35 @@ def test_quick_jobs_are_claimed_ahead_within_bounds(clock: Clock) -> None:
     assert pace.ahead() == 0 or pace.rate() < 100
 
 
+@pytest.mark.parametrize("before", ["at first", "after a lull"])
+def test_a_burst_is_known_for_what_it_is_at_once(clock: Clock, before: str) -> None:
+    pace = Pace()
+    if before == "after a lull":
+        pace.note(1000)
+        for _ in range(10):
+            clock.now += 0.2
+            pace.ahead()
+    clock.now += 0.3  # nothing is asked meanwhile, as where a worker waits for a notice
+    for _ in range(10):
+        pace.note(20)
+        clock.now += 0.002
+    assert pace.ahead() == MAX_AHEAD
+    clock.now += 0.3
+    pace.note(3)
+    assert pace.ahead() < MAX_AHEAD
+
+
+def test_a_few_jobs_after_a_lull_are_no_burst(clock: Clock) -> None:
+    pace = Pace()
+    clock.now += 5.0
+    pace.ahead()
+    pace.note(10)
+    clock.now += 0.02
+    assert pace.ahead() == 0
+    clock.now += 0.5
+    assert pace.ahead() < 3
+
+
 def test_a_lease_is_believed_in_from_before_it_was_asked_for(clock: Clock) -> None:
     held, token = Leases(10.0), uuid4().bytes
     held.hold([a_job(token), a_job(token)], since=clock.now - 4)
