@@ -106,9 +106,22 @@ def test_what_does_not_fit_is_refused(
     windlass: Command, kind: str, payload: str, app: str, sentence: str
 ) -> None:
     answer = windlass("enqueue", kind, payload, "--app", app, "--json")
-    assert (answer.code, answer.out, answer.error["code"]) == (6, "", "invalid_input")
+    refused = (3, "", "unknown_kind") if kind == "ad" else (6, "", "invalid_input")
+    assert (answer.code, answer.out, answer.error["code"]) == refused
     assert sentence in answer.error["message"]
     assert windlass.here("jobs", "list", "--json").ok().json["items"] == []
+
+
+def test_the_job_goes_where_the_programs_own_jobs_go(windlass: Command, tmp_path: Path) -> None:
+    windlass("tenants", "create", "acme").ok()
+    own = APPLICATION.replace("app = Windlass()", 'app = Windlass(tenant="acme")')
+    (tmp_path / "own.py").write_text(own)
+    windlass("enqueue", "add", '{"a": 1}', "--app", "own:app").ok()
+    windlass("enqueue", "add", '{"a": 2}', "--app", "own:app", "--tenant", "default").ok()
+    for tenant, number in (("acme", 1), ("default", 2)):
+        (job,) = windlass.here("jobs", "list", "--tenant", tenant, "--json").ok().json["items"]
+        shown = windlass.here("jobs", "show", job["id"], "--tenant", tenant, "--json").ok().json
+        assert shown["payload"]["a"] == number
 
 
 @pytest.mark.parametrize("payload", ["[1]", "7", '"text"'])

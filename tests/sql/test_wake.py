@@ -9,6 +9,7 @@ import pytest
 from tests.sql.limits import limit
 from tests.sql.operate import bind, call
 from tests.sql.steps import OTHER_TENANT, Session
+from tests.sql.whole import nothing_changed
 from tests.support import Database
 
 pytestmark = pytest.mark.every_version
@@ -121,3 +122,32 @@ def test_a_quiet_cancel_tells_nobody(db: Database, jobs: Session) -> None:
     held = jobs.claim_one()
     assert heard_of(db, cancel) == []
     assert jobs.renew(held.token) == [(held.token, job_id, "cancel_requested")]
+
+
+LATER = "2100-01-01Z"
+
+
+@pytest.mark.parametrize(
+    "fields", [{"run_at": LATER}, {"run_at": LATER, "key": "k"}], ids=["plain", "with a key"]
+)
+def test_what_is_not_due_wakes_nobody(db: Database, jobs: Session, fields: dict[str, Any]) -> None:
+    jobs.enqueue("mail", run_at=LATER)  # so that its lane is there
+    assert Session(db.connection(), node=MAIL).claim(1, kinds=["mail"], wait=True) == []
+    assert told(db, lambda: jobs.enqueue("mail", **fields)) == set()
+    batch = [{"kind": "mail", "payload": {}, "run_at": LATER}] * 2
+    assert told(db, lambda: jobs.enqueue_many(batch)) == set()
+    assert told(db, lambda: jobs.enqueue_many([*batch, {"kind": "mail", "payload": {}}])) == {MAIL}
+
+
+def test_a_duplicate_wakes_nobody_and_lists_no_lane(db: Database, jobs: Session) -> None:
+    job_id = jobs.enqueue("mail", key="k")
+    held = jobs.claim_one()
+    jobs.complete(held)
+    assert Session(db.connection(), node=MAIL).claim(1, kinds=["mail"], wait=True) == []
+    db.execute("delete from windlass_data.busy_lane", role="superuser")  # as a retirement does
+
+    def again() -> None:
+        assert tuple(jobs.enqueue_row("mail", key="k")) == (job_id, False)
+
+    with nothing_changed(db):
+        assert told(db, again) == set()

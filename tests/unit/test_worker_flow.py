@@ -85,3 +85,14 @@ async def test_a_canceled_job_that_was_claimed_ahead_never_starts() -> None:
     await asyncio.sleep(0)
     assert [(word.job, word.verb) for word in hall.said] == [(canceled, "release")]
     assert (hall.started, hall.flow.buffered) == ([first], 1)
+
+
+async def test_what_was_held_back_is_started_once_the_database_understands_again() -> None:
+    """Nothing ends meanwhile whose slot would bring it up."""
+    hall = Hall(concurrency=4)
+    hall.flow.mismatch = lambda: True
+    hall.flow.admit([a_job(max_attempts=5)] * 2, elapsed_clock())
+    assert (hall.flow.demand(), hall.flow.buffered, hall.started) == (0, 2, [])
+    hall.flow.mismatch = lambda: False
+    hall.flow.demand()
+    assert (hall.flow.buffered, len(hall.started)) == (0, 2)

@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from tests.integration.crew import until
-from windlass.errors import InvalidInput, Unavailable
+from windlass.errors import InvalidInput, SchemaMismatch, Unavailable
 from windlass.model import ClaimedJob
 from windlass.worker import apart
 from windlass.worker.reporter import Answer, Reporter
@@ -289,3 +289,21 @@ async def test_an_answer_that_nobody_can_take_keeps_no_other_back() -> None:
         desk.say(*words)
         await desk.silent()
     assert {job: len(answers) for job, answers in desk.answers.items()} == dict.fromkeys(ids(words), 1)
+
+
+@pytest.mark.parametrize("then", [InvalidInput("malformed"), Unavailable("held", sqlstate="55P03")])
+@pytest.mark.usefixtures("soon")
+async def test_a_database_that_refuses_a_word_knows_it(then: Exception) -> None:
+    """A worker that went on believing otherwise would claim nothing any more."""
+    answers: list[Exception] = [SchemaMismatch("gone"), then]
+
+    def hears(_verb: str, _jobs: list[bytes]) -> None:
+        if answers:
+            raise answers.pop(0)
+
+    async with reporting() as desk:
+        desk.database.hears = hears
+        desk.say(Word(a_job(), "complete"))
+        await until(lambda: desk.reporter.mismatch, "it finds out")
+        await desk.silent()
+        assert not desk.reporter.mismatch

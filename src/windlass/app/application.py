@@ -64,6 +64,12 @@ class Windlass:
         self._sync: SyncClient | None = None
 
     @property
+    def tenant(self) -> TenantName | None:
+        """The tenant for which it acts, if it was made for one."""
+        tenant: TenantName | None = self._client_options["tenant"]
+        return tenant
+
+    @property
     def settings(self) -> Settings:
         """The settings given, else those of the environment when they are first needed."""
         if self._settings is None:

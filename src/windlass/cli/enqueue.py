@@ -26,7 +26,7 @@ from windlass.cli.session import open_client
 from windlass.cli.tree import single
 from windlass.cli.unserved import is_served
 from windlass.client import SyncClient
-from windlass.errors import InvalidInput
+from windlass.errors import InvalidInput, UnknownKind
 from windlass.model import NewJob
 from windlass.model.retry import RETRY_PRESETS
 
@@ -113,7 +113,10 @@ def enqueue(
         "correlation_id": correlation_id,
         "trace_id": trace_id,
     }
-    job = _describe(kind, read_payload(payload), app, said)
+    found = None if app is None else _load(app, database_url)
+    job = _describe(kind, read_payload(payload), app, found, said)
+    if found is not None:
+        database_url, tenant = _place(found, database_url, tenant)
     with open_client(database_url, tenant) as client:
         handle = client.enqueue(job)
         if not as_json:
@@ -124,19 +127,29 @@ def enqueue(
         tell(handle, kind, {"served": served}, wait=wait, wait_timeout=wait_timeout, as_json=as_json)
 
 
-def _describe(kind: str, document: Any, app: str | None, said: dict[str, Any]) -> NewJob:
+def _load(app: str, database_url: str | None) -> Any:
+    from windlass.cli.process import load
+
+    return load(app, database_url)
+
+
+def _place(found: Any, database_url: str | None, tenant: str | None) -> tuple[str | None, str | None]:
+    """Where the program's own jobs go, unless another place is said."""
+    named = None if found.tenant is None else str(found.tenant)
+    return database_url or found.settings.database_url, tenant or named
+
+
+def _describe(kind: str, document: Any, app: str | None, found: Any, said: dict[str, Any]) -> NewJob:
     """The job as its kind has it, where the application is named; what is said goes before that."""
-    if app is None:
+    if found is None:
         given = {name: value for name, value in said.items() if value is not None}
         return NewJob(kind=kind, payload={} if document is None else document, **given)
     from windlass.app.function import Enqueuer, JobOptions
-    from windlass.cli.load import load_app
 
-    found = load_app(app)
     if found.cluster.get(kind) is not None:
         raise InvalidInput(f"{kind!r} is a kind of cluster job", hint="`windlass cluster create` makes one.")
     if kind not in found.registry:
-        raise InvalidInput(
+        raise UnknownKind(
             f"{app} has no handler of the kind {kind!r}: it has {', '.join(found.registry.kinds()) or 'none'}"
         )
     options = cast("JobOptions", said)

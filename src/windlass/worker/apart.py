@@ -113,9 +113,11 @@ class Apart:
         try:
             answers = await self._ask(group.words)
         except InvalidInput as error:
+            self._outage.over()
             self._take_refusal(group, error)
         except WindlassError as error:
             if lock_not_free(error):
+                self._outage.over()
                 self._put_off(group)
             else:
                 for word in group.words:

@@ -53,6 +53,11 @@ class Begins:
         self._woken = Bell()
 
     @property
+    def mismatch(self) -> bool:
+        """Whether the database does not know what is said of last attempts."""
+        return self._outage.mismatch
+
+    @property
     def waiting(self) -> int:
         """Jobs that will start when the database has answered: each has its slot."""
         return len(self._waiting)

@@ -76,6 +76,8 @@ class Flow:
         """How many jobs to claim now: what can start at once, and what will soon."""
         if self._closed or self.reporter.backlog >= MAX_BACKLOG or self.mismatch():
             return 0
+        if self._buffer:
+            self._start_some()  # what a mismatch held back; else there are no slots for it
         most = self._weight.most()
         target = self.room() + min(self._pace.ahead(), most)
         self._low_water = target // 2

@@ -134,6 +134,7 @@ class Reporter:
                 rows: list[Any] = await self._link.run(call_for(words))
             except WindlassError as error:
                 if isinstance(error, InvalidInput) or lock_not_free(error):
+                    self._outage.over()  # it is there, and knows what was said
                     raise
                 for word in words:
                     word.repeated = True

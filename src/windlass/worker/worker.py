@@ -154,7 +154,8 @@ class Worker(View):
         flow.begins = Begins(self._claim_link, flow.begin, flow.refuse, Outage("beginning", signals))
         flow.claims = self._make_claims(flow)
         self.upkeep = self._make_upkeep(flow, leases)
-        flow.mismatch = lambda: flow.reporter.mismatch or self.upkeep.mismatch
+        told = (flow.reporter, flow.begins, self.upkeep)
+        flow.mismatch = lambda: any(lane.mismatch for lane in told)
 
     def _make_claims(self, flow: Flow) -> Claims:
         return Claims(

@@ -19,7 +19,7 @@ from windlass.cli.unserved import is_served
 from windlass.cli.watch import watch_redrive
 from windlass.client import SyncClient
 from windlass.client.redrive import new_redrive
-from windlass.errors import InvalidInput
+from windlass.errors import UnknownKind
 from windlass.model.redrive import REDRIVE_KIND, SYSTEM_QUEUE, DeadJob, NewRedrive, Preview
 
 __all__ = [
@@ -137,7 +137,7 @@ def _try_on(app: str | None, redrive: NewRedrive, sample: Sequence[DeadJob]) -> 
     registry = load_app(app).registry
     for kind in redrive.kinds or ():
         if kind not in registry:
-            raise InvalidInput(f"{app} has no handler of the kind {kind!r}")
+            raise UnknownKind(f"{app} has no handler of the kind {kind!r}")
     return refuse_broken_patch(registry, redrive, sample)
 
 

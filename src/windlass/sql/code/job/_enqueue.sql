@@ -1,4 +1,4 @@
--- Enqueue a batch; the one way in.  Returns one row per job in the order given.
+-- Enqueue a batch.  Returns one row per job in the order given.
 --
 -- The unique key decides between producers that use the same idempotency key: the second waits for the first to
 -- commit or roll back.  A duplicate writes nothing.  Keys are taken in key order, so batches never deadlock.
@@ -76,10 +76,14 @@ begin
   if v_limited and v_made is not null then
     perform windlass._check_depth(v_made, true);
   end if;
-  perform windlass._note_work(v_lanes);
-  perform windlass._wake(
-    array(select distinct coalesce(n.queue, 'default') from unnest(p_jobs) as n), cardinality(p_jobs),
-    array(select distinct n.kind from unnest(p_jobs) as n), p_tenant);
+  if v_made is not null then
+    perform windlass._note_work(v_made);
+    if exists (select from unnest(p_jobs) as n where coalesce(n.run_at <= windlass_data.clock(), true)) then
+      perform windlass._wake(
+        array(select distinct coalesce(n.queue, 'default') from unnest(p_jobs) as n), cardinality(p_jobs),
+        array(select distinct n.kind from unnest(p_jobs) as n), p_tenant);
+    end if;
+  end if;
 end
 $$;
 comment on function windlass._enqueue is 'Enqueue a batch of jobs for one tenant.';

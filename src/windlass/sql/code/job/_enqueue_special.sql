@@ -18,6 +18,9 @@ begin
   if p_job.key is null and windlass._is_there(p_tenant, p_job.id) then
     perform windlass._check_new_jobs(array[p_job]);
     select r.job_id, r.created into job_id, created from windlass._resolve_duplicate(p_tenant, p_job, p_job.id) as r;
+    if created then  -- what was there a moment ago was removed just now
+      perform windlass._note_work(windlass._lane_ids(p_tenant, array[p_job]));
+    end if;
   else
     select e.job_id, e.created into job_id, created from windlass._enqueue(p_tenant, array[p_job]) as e;
   end if;

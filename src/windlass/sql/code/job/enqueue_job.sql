@@ -66,7 +66,7 @@ begin
     if v_seq is null then
       insert into windlass_data.scheduled (tenant_id, job_id, run_at, lane_id, version, counted)
       values (p_tenant, job_id, p_run_at, v_lane, 0, 0)
-      returning false, true, exists (select from windlass_data.depth_limit) into v_busy, v_awaited, v_limited;
+      returning false, false, exists (select from windlass_data.depth_limit) into v_busy, v_awaited, v_limited;
     else
       insert into windlass_data.ready (lane_id, seq, tenant_id, job_id, version, counted)
       values (v_lane, v_seq, p_tenant, job_id, 0, 0)
