@@ -121,7 +121,7 @@ def test_the_job_goes_where_the_programs_own_jobs_go(windlass: Command, tmp_path
     for tenant, number in (("acme", 1), ("default", 2)):
         (job,) = windlass.here("jobs", "list", "--tenant", tenant, "--json").ok().json["items"]
         shown = windlass.here("jobs", "show", job["id"], "--tenant", tenant, "--json").ok().json
-        assert shown["payload"]["a"] == number
+        assert shown["job"]["payload"]["a"] == number
 
 
 @pytest.mark.parametrize("payload", ["[1]", "7", '"text"'])
