@@ -369,7 +369,7 @@ _LIFE = (
         f"{JOB}/_is_bad.sql",
         "and windlass._least_json_bytes(p_job.payload) > 1048576",
         "and false",
-        ("tests/sql/test_enqueue_job.py",),
+        ("tests/sql/test_payload_size.py",),
     ),
     Mutant(
         "turn-of-a-settled-lease",
